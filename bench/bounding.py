@@ -23,7 +23,6 @@ import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.choices.bounds import RowTable
 from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
-from crowdtally.curator.request.options import ReleaseOptions
 from crowdtally.noise.draws import SystemDraws
 from made_up import DAYS, generate
 from made_up import ITEMS as RELEASE_ITEMS
@@ -148,10 +147,7 @@ def _counted(table: RowTable, values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def hpa_over_sra() -> Figures:
     """A whole release by HPA over a whole release by SRA, on the same 10^7 records."""
-    rules: dict[str, ReleaseOptions] = {
-        "sra": {"max_records": 10},
-        "hpa": {"max_records": 10, "bounding": "hpa", "popularity_records": 10},
-    }
+    rules = {"sra": ct.SRA(10), "hpa": ct.HPA(10)}
     times: dict[str, list[float]] = {name: [] for name in rules}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -164,7 +160,12 @@ def hpa_over_sra() -> Figures:
             for rule, method in rules.items():
                 start = time.perf_counter()
                 ct.release(
-                    records, domain, epsilon=1, ledger=folder / "ledger", **method, new_dataset=True
+                    records,
+                    domain,
+                    epsilon=1,
+                    ledger=folder / "ledger",
+                    method=method,
+                    new_dataset=True,
                 )
                 times[rule].append(time.perf_counter() - start)
     best = {rule: min(spent) for rule, spent in times.items()}

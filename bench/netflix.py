@@ -65,7 +65,7 @@ def release(records: Path, folder: Path, scale: str) -> float:
     )
     start = time.perf_counter()
     ct.release(
-        source, domain, epsilon=1, bounding="hpa", max_records=LIMIT, output=folder / "release",
+        source, domain, epsilon=1, method=ct.HPA(LIMIT), output=folder / "release",
         ledger=folder / "ledger.sqlite", dataset="netflix look-alike", new_dataset=True,
     )  # fmt: skip
     return time.perf_counter() - start

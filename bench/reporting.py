@@ -35,7 +35,7 @@ import made_up
 
 METHODS: dict[str, dict[str, Any]] = {
     "auto": {},
-    "sra": {"bounding": "sra", "max_records": 20},
+    "sra": {"method": ct.SRA(20)},
 }
 
 

@@ -36,7 +36,7 @@ def release(source: str, output: Path, ledger: Path) -> float:
     domain = ct.Domain(range(ITEMS), {"day": DAYS})
     start = time.perf_counter()
     ct.release(
-        records, domain, epsilon=1, max_records=LIMIT, output=output, ledger=ledger,
+        records, domain, epsilon=1, method=ct.SRA(LIMIT), output=output, ledger=ledger,
         dataset="bench", new_dataset=True,
     )  # fmt: skip
     return time.perf_counter() - start

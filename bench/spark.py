@@ -26,7 +26,7 @@ from made_up import DAYS, ITEMS, generate
 LIMIT = 10
 METHODS: dict[str, dict[str, Any]] = {
     "sra": {},
-    "hpa": {"bounding": "hpa", "popularity_records": 5},
+    "hpa": {"method": ct.HPA(popularity_records=5)},
 }
 Figures = dict[str, Any]
 
@@ -40,7 +40,7 @@ def release(path: Path, folder: Path, method: str, engine: str) -> float:
     domain = ct.Domain(range(ITEMS), {"day": DAYS})
     start = time.perf_counter()
     ct.release(
-        records, domain, epsilon=1, max_records=LIMIT, engine=engine,
+        records, domain, epsilon=1, method=ct.SRA(LIMIT), engine=engine,
         output=folder / f"{method}-{engine}-{time.monotonic_ns()}",
         ledger=folder / "ledger.sqlite", **METHODS[method], new_dataset=True,
     )  # fmt: skip

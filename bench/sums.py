@@ -24,13 +24,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+import crowdtally as ct
 from crowdtally.core import files
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.table_specs import formed
+from crowdtally.curator.transforms.base import Untransformed
 from crowdtally.format import Published, tables
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
@@ -40,6 +41,8 @@ ADULT = "workclass education marital-status occupation relationship race gender"
 EPSILONS = ("0.1", "1")
 Masks = list[NDArray[np.bool_]]
 """A question: the values meant on each axis."""
+Form = dict[str, Any]
+"""A summary, a transform, or both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Table:
     cells: NDArray[np.int64]
     counts: NDArray[np.int64]
     questions: dict[str, list[Masks]]
-    forms: dict[str, ReleaseOptions]
+    forms: dict[str, Form]
     modelled_dense: bool = False
     """Whether the dense table is too large to write: then the noise of an answer is drawn alone."""
 
@@ -115,14 +118,14 @@ def persons(table: Sequence[Axis], cells: Any, counts: Any, rng: np.random.Gener
     return masks
 
 
-def summaries(size: int, guess: int) -> dict[str, ReleaseOptions]:
+def summaries(size: int, guess: int) -> dict[str, Form]:
     """Every cell, and summaries of a wanted size."""
     return {
         "dense": {},
-        "filter": {"publishing": "filter", "size": size},
-        "threshold": {"publishing": "threshold", "size": size, "guess_total": guess},
-        "priority": {"publishing": "priority", "size": size},
-        "filter-priority": {"publishing": "filter-priority", "size": size},
+        "filter": {"summary": ct.Filter(size=size)},
+        "threshold": {"summary": ct.Threshold(size=size, guess_total=guess)},
+        "priority": {"summary": ct.Priority(size)},
+        "filter-priority": {"summary": ct.FilterPriority(size)},
     }
 
 
@@ -134,13 +137,13 @@ def adult(folder: Path, questions: int, rng: np.random.Generator) -> Table:
         "subsets, large": [subset(axes, 0.7, rng) for _ in range(questions)],
         "ranges": [ranges(axes, (1, 3), rng) for _ in range(questions)],
     }
-    both = "education,occupation"
+    both = ["education", "occupation"]
     forms = summaries(10_000, 50_000) | {
         "dyadic, filter": {
-            "transform": "dyadic", "ordered": both, "publishing": "filter", "size": 10_000,
+            "summary": ct.Filter(size=10_000), "transform": ct.Dyadic(both),
         },
         "haar, filter": {
-            "transform": "haar", "ordered": "education", "publishing": "filter", "size": 10_000,
+            "summary": ct.Filter(size=10_000), "transform": ct.Haar("education"),
         },
     }  # fmt: skip
     return Table("adult", axes, cells, counts, asked, forms)
@@ -159,8 +162,7 @@ def lodes(folder: Path, questions: int, rng: np.random.Generator) -> Table:
     }
     forms = summaries(400_000, 500_000) | {
         "dyadic, filter": {
-            "transform": "dyadic", "ordered": f"{WORK},{HOME}", "publishing": "filter",
-            "size": 400_000,
+            "summary": ct.Filter(size=400_000), "transform": ct.Dyadic([WORK, HOME]),
         },
     }  # fmt: skip
     return Table("lodes", axes, cells, counts, asked, forms, modelled_dense=True)
@@ -169,15 +171,15 @@ def lodes(folder: Path, questions: int, rng: np.random.Generator) -> Table:
 def homes(folder: Path, questions: int, rng: np.random.Generator) -> Table:
     """One ordered attribute, nearly all of its values occupied."""
     axes, cells, counts = load(folder, LODES, [HOME], "sum(S000)")
-    tree: ReleaseOptions = {"transform": "dyadic", "ordered": HOME}
-    wave: ReleaseOptions = {"transform": "haar", "ordered": HOME}
+    tree: Form = {"transform": ct.Dyadic(HOME)}
+    wave: Form = {"transform": ct.Haar(HOME)}
     forms = summaries(2000, 500_000) | {
         "dyadic, dense": tree,
-        "dyadic, filter": {**tree, "publishing": "filter", "size": 2000},
-        "dyadic, filter-priority": {**tree, "publishing": "filter-priority", "size": 2000},
+        "dyadic, filter": {**tree, "summary": ct.Filter(size=2000)},
+        "dyadic, filter-priority": {**tree, "summary": ct.FilterPriority(2000)},
         "haar, dense": wave,
-        "haar, filter": {**wave, "publishing": "filter", "size": 2000},
-        "sketch": {"transform": "sketch", "buckets": 2000, "sketch_rows": 1},
+        "haar, filter": {**wave, "summary": ct.Filter(size=2000)},
+        "sketch": {"transform": ct.Sketch(2000, rows=1)},
     }
     asked = {
         "points": [persons(axes, cells, counts, rng) for _ in range(questions)],
@@ -190,11 +192,11 @@ def homes(folder: Path, questions: int, rng: np.random.Generator) -> Table:
 TABLES = {"adult": adult, "lodes": lodes, "homes": homes}
 
 
-def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> Release:
+def released(folder: Path, table: Table, form: Form, epsilon: str) -> Release:
     layout = grid(table.axes)
     counts = Counts(layout.size, table.cells, table.counts, 1)
-    plain: ReleaseOptions = {"transform": "none", "publishing": "dense"}
-    asked = formed("cells", layout, Epsilon.of(epsilon), completed(plain | form), bound=1)
+    transform, summary = form.get("transform", Untransformed()), form.get("summary", ct.Dense())
+    asked = formed("cells", layout, Epsilon.of(epsilon), transform, summary, bound=1)
     noisy = asked.publish(counts, SystemDraws())
     tables.write(folder, {"cells": noisy.blocks()})
     axes = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kit import repeatable
+from kit.repeatable import memory
 
 if TYPE_CHECKING:
     from crowdtally.records.engine import Engine
@@ -30,7 +31,13 @@ SEED = "CROWDTALLY_MUTANT_SEED"
 
 Set here, before workers start, so that all know the same.
 """
+ONE_CASE = "CROWDTALLY_MUTANT_QUICK"
+"""Set: a mutant is tried without starting Spark where another case shows it as well."""
 os.environ.setdefault(SEED, str(secrets.randbelow(10**6)) if repeatable.is_searching() else "0")
+ROOM = 4 << 30
+"""Bytes that temporary folders may need at a time; they are removed as their tests pass."""
+if in_memory := memory(ROOM):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", in_memory)  # where pytest makes them
 repeatable.begin()
 gc.disable()  # until all tests are collected: what they are made of stays
 
@@ -59,14 +66,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _ON_SPARK.search(item.nodeid) and not _is_quick_on_spark(item):
             item.add_marker(pytest.mark.long)
+    if os.environ.get(ONE_CASE):
+        items[:] = _without_slow_cases(items)
     items.sort(
         key=lambda item: (not shares_spark(item.nodeid), not item.nodeid.startswith(_LONGEST))
     )
 
 
+def _without_slow_cases(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Without the cases on Spark, and the long ones, of each test that has others."""
+    slow = {
+        item
+        for item in items
+        if _ON_SPARK.search(item.nodeid) or item.get_closest_marker("long") is not None
+    }
+    others = {_without_case(item) for item in items if item not in slow}
+    return [item for item in items if item not in slow or _without_case(item) not in others]
+
+
+def _without_case(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over the half a million objects that tests are made of."""
+    """Let the garbage collector pass over the half a million objects that tests are made of.
+
+    And look seldom at the rest: a release makes thousands that live for milliseconds.
+    """
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 

@@ -8,7 +8,8 @@ lodes, dpbench) has nobody to bound and is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,26 +23,15 @@ from crowdtally.records.duckdb import DuckDBEngine
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _PARTS = ("night", "morning", "afternoon", "evening")
-_COUNTRIES = ("United Kingdom", "Germany", "France", "EIRE", "elsewhere")
-_TIMES = (
-    "SELECT user_id AS user, item_id AS item, dayname(to_timestamp(timestamp)) AS weekday, "
-    f"{list(_PARTS)}[1 + hour(to_timestamp(timestamp)) // 6] AS part FROM "
+_CHECKINS = (
+    "SELECT user_id AS user, item_id AS item, dayname(to_timestamp(timestamp)) AS weekday FROM "
 )
 _FILMS = (
     "SELECT user_id AS user, movie_id AS item, gender, CASE WHEN age < 25 THEN 'Under 25' "
     "WHEN age < 35 THEN '25-34' ELSE 'Above 34' END AS age FROM {ml1m_ratings} JOIN {ml1m_users} "
     "USING (user_id)"
 )
-_GENRES = (
-    "SELECT movie_id AS item, unnest(string_split(genres, '|')) AS genre, "
-    "(year // 10 * 10)::VARCHAR AS decade FROM {ml1m_movies}"
-)
-_PURCHASES = (
-    "SELECT user_id AS user, item_id AS item, dayname(timestamp) AS weekday, "
-    f"CASE WHEN Country IN {_COUNTRIES[:-1]} THEN Country ELSE 'elsewhere' END AS country "
-    "FROM {online_retail_2010_2011}"
-)
-_GENDER, _AGE = ("F", "M"), ("Under 25", "25-34", "Above 34")
+_ITEMS = "SELECT item_id AS item FROM "
 _PLAIN = "SELECT user_id AS user, item_id AS item FROM "
 
 
@@ -53,63 +43,62 @@ class File:
     """What it is called here."""
     select: str
     """The records: columns user, item and the contexts; a file's name is in braces."""
-    items: str | None = None
-    """The public list; None where the values of the file itself count as public."""
     contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The values of each context."""
+    items: str | None = None
+    """The public list; None where the values of the file itself count as public."""
     per_user: bool = False
     """Whether the contexts are a property of the user."""
     repeats: bool = True
     """Whether a user may have an item several times."""
-    features: str | None = None
-    """Public features of the items: columns item and one for each group of features."""
-    counted: tuple[What, ...] = ("records",)
-    """What is counted: users too where records repeat, in the file's first family."""
-    first: bool = True
-    """Whether it is the file's first family of contexts: items alone are measured there."""
+    users: bool = False
+    """Whether the items are also counted by distinct users."""
 
     def is_in(self, folder: Path) -> bool:
         """Whether all that it reads is there."""
-        told = f"{self.select} {self.items or ''} {self.features or ''}"
-        return all((folder / f"{one}.parquet").is_file() for one in _named(told))
+        reads = f"{self.select} {self.items or ''}"
+        return all((folder / f"{one}.parquet").is_file() for one in _named(reads))
 
 
-_BOTH: tuple[What, ...] = ("records", "users")
 FILES = (
     File(
-        "MovieLens, gender × age", _FILMS, "SELECT movie_id AS item FROM {ml1m_movies}",
-        {"gender": _GENDER, "age": _AGE}, per_user=True, repeats=False, features=_GENRES,
+        "MovieLens", _FILMS, {"gender": ("F", "M"), "age": ("Under 25", "25-34", "Above 34")},
+        "SELECT movie_id AS item FROM {ml1m_movies}", per_user=True, repeats=False,
     ),
     File(
-        "MovieLens, gender", _FILMS, "SELECT movie_id AS item FROM {ml1m_movies}",
-        {"gender": _GENDER}, per_user=True, repeats=False, features=_GENRES, first=False,
+        "Gowalla", _CHECKINS + "{gowalla_checkins}", {"weekday": _DAYS},
+        _ITEMS + "{gowalla_checkins_items}", users=True,
     ),
     File(
-        "Gowalla, weekday", _TIMES + "{gowalla_checkins}",
-        "SELECT item_id AS item FROM {gowalla_checkins_items}", {"weekday": _DAYS}, counted=_BOTH,
+        "Foursquare NYC", _CHECKINS + "{foursquare_nyc_checkins}", {"weekday": _DAYS},
+        _ITEMS + "{foursquare_nyc_checkins_items}", users=True,
     ),
     File(
-        "Gowalla, part of day", _TIMES + "{gowalla_checkins}",
-        "SELECT item_id AS item FROM {gowalla_checkins_items}", {"part": _PARTS}, first=False,
-    ),
-    File(
-        "Foursquare NYC, weekday", _TIMES + "{foursquare_nyc_checkins}",
-        "SELECT item_id AS item FROM {foursquare_nyc_checkins_items}", {"weekday": _DAYS},
-        counted=_BOTH,
-    ),
-    File(
-        "Foursquare semantic, weekday",
+        "Foursquare semantic",
         "SELECT user_id AS user, item_id AS item, day AS weekday FROM {foursquare_nyc_semantic}",
-        None, {"weekday": _DAYS}, counted=_BOTH,
+        {"weekday": _DAYS},
     ),
-    File("Online Retail, weekday", _PURCHASES, None, {"weekday": _DAYS}, counted=_BOTH),
     File(
-        "Online Retail, country", _PURCHASES, None, {"country": _COUNTRIES}, per_user=True,
-        first=False,
+        "Online Retail",
+        "SELECT user_id AS user, item_id AS item, dayname(timestamp) AS weekday "
+        "FROM {online_retail_2010_2011}",
+        {"weekday": _DAYS},
     ),
+    File(
+        "trivago", "FROM {trivago_cities}",
+        {"platform": ("BR", "DE", "IN", "JP", "MX", "UK", "US", "other")}, per_user=True,
+    ),
+    File("Complete Journey", "FROM {completejourney_types}", {"part": _PARTS}),
+    File(
+        "Ask Ubuntu tags", "FROM {se_tags_ask_ubuntu}",
+        {"year": tuple(f"y{year}" for year in range(8))}, per_user=True, repeats=False,
+    ),
+    File("GoBike", "FROM {gobike_stations}", {"part": _PARTS}, per_user=True, repeats=False),
     File("retail", _PLAIN + "{retail}", repeats=False),
     File("BMS-WebView-2", _PLAIN + "{bms_webview2}", repeats=False),
     File("Kosarak", _PLAIN + "{kosarak_prefix}", repeats=False),
+    File("Last.fm genres", "FROM {lastfm_genres_5_25}"),
+    File("bakery", "FROM {bakery}", repeats=False),
 )  # fmt: skip
 
 
@@ -121,29 +110,32 @@ class Subject:
     """Which file."""
     held: Held
     """The records."""
-    features: Path | None = None
-    """The public features."""
 
     @property
     def name(self) -> str:
-        """The file, its contexts and what is counted."""
-        if self.has_contexts:
-            return f"{self.file.name}{self._counted}"
-        return self.items_name + (", alone" if self.file.contexts else "")
+        """The file, what is counted and in which contexts."""
+        users = " users" if self.file.users and self.held.what == "users" else ""
+        return " × ".join([f"{self.file.name}{users}", *self.contexts])
 
     @property
-    def items_name(self) -> str:
-        """The file's items, whichever contexts they are counted in."""
-        return self.file.name.split(",")[0] + self._counted
+    def contexts(self) -> tuple[str, ...]:
+        """The contexts in which items are counted too."""
+        return tuple(axis.name for axis in self.held.domain.contexts)
 
-    @property
-    def _counted(self) -> str:
-        return f", {self.held.what}" if self.file.repeats else ""
 
-    @property
-    def has_contexts(self) -> bool:
-        """Whether items are counted in contexts too."""
-        return bool(self.held.domain.contexts)
+def subjects_in(folder: Path, work: Path, only: str) -> Iterator[Subject]:
+    """Every file that is there: its items alone, and with its contexts."""
+    for file in FILES:
+        if only.lower() not in file.name.lower():
+            continue
+        if not file.is_in(folder):
+            print(f"{file.name} is not in {folder}: left out.", file=sys.stderr)
+            continue
+        yield subject_of(file, "records", folder, work / file.name, contexts=False)
+        if file.users:
+            yield subject_of(file, "users", folder, work / f"{file.name} users", contexts=False)
+        if file.contexts:
+            yield subject_of(file, "records", folder, work / f"{file.name} in contexts")
 
 
 def subject_of(
@@ -151,7 +143,7 @@ def subject_of(
 ) -> Subject:
     """Read a file's records; without ``contexts``, of its items alone."""
     work.mkdir(parents=True)
-    records, features = work / "read.parquet", None
+    records = work / "read.parquet"
     with duckdb.connect() as connection:
         connection.execute("SET timezone = 'UTC'")
         select = _placed(file.select, folder)
@@ -160,17 +152,12 @@ def subject_of(
         found = connection.execute(
             f"SELECT DISTINCT item FROM ({listed}) WHERE item IS NOT NULL ORDER BY item"
         ).fetchall()
-        if file.features:
-            features = work / "features.csv"
-            connection.execute(
-                f"COPY ({_placed(file.features, folder)}) TO '{features}' (FORMAT csv, HEADER)"
-            )
     named = dict(file.contexts) if contexts else {}
     read = ct.read(records, user="user", item="item", contexts=list(named))
     domain = ct.Domain([item for (item,) in found], {n: list(v) for n, v in named.items()})
     with DuckDBEngine() as engine:
         held = hold(make_subject(read, domain, count=what), work, engine)
-    return Subject(file, held, features)
+    return Subject(file, held)
 
 
 def _named(select: str) -> list[str]:

@@ -1,182 +1,187 @@
-"""One way on one file, several runs: by the real steps, in parallel processes."""
+"""One way on one file, several runs: by the real questions, in parallel processes.
+
+The runs of ``auto`` are read as a reader would: from a folder, by the estimates that answers are
+made of. The seed methods are read as their papers do: a noisy count is the estimate.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count, product
+from math import prod
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from accurate.files import Subject
-from accurate.kept import Scores
-from accurate.scores import Floats, context_scores, item_scores
+from accurate.kept import Run
+from accurate.scores import Estimates, Ints, context_scores, item_scores, total_scores
 from accurate.ways import Way, request_of
 from crowdtally.core.layout import EDGES, ITEMS
-from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.converse import Released
-from crowdtally.curator.counting.count import Reading
-from crowdtally.curator.request.request import Request, make_request
-from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.estimates import estimate, estimate_auto
-from crowdtally.lab.rehearse import Halfway, Rehearsal
+from crowdtally.curator.converse import Account, Released, converse
+from crowdtally.curator.dataset import Dataset
+from crowdtally.curator.manifest import asked_of, declared, describe, versions
+from crowdtally.curator.method import charge_of
+from crowdtally.curator.request.request import Request
+from crowdtally.format import NoisyTable, Published, staging
+from crowdtally.lab.rehearse import Rehearsal
+from crowdtally.laws.base import as_counts
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.reader.axes import Axes
+from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.release import Release
 from crowdtally.records.duckdb import DuckDBEngine
-from crowdtally.records.prepare import Prepared
 
-Estimates = Mapping[str, tuple[Floats, Floats]]
-"""By table: the mean and the median."""
+NOISES = 4
+"""Runs that share a sampling key: they count the records once, where nothing noisy decides what is
+counted."""
 
 
 @dataclass(frozen=True)
 class Task:
     """One sampling key of one way."""
 
+    epsilon: str
+    key: int
     subject: int
     """Which records, by their place in the list."""
     way: Way
-    """What is run."""
-    epsilons: tuple[str, ...]
-    """At each of these."""
-    key: int
-    """Which key."""
-    noises: int
-    """How many runs with it."""
+    noises: int = NOISES
+    """How many runs."""
+
+
+class Charged:
+    """One charge in a ledger of the bench's own, from which every run of a request is paid.
+
+    So what is released can be saved and read. All runs together have no guarantee: they are for
+    comparing with the truth.
+    """
+
+    def __init__(self, request: Request, rehearsal: Rehearsal, folder: Path) -> None:
+        self._rehearsal, self._request, self._folder = rehearsal, request, folder
+        self._to, unit = Dataset("bench", (), chosen=True), request.records.unit
+        charge = charge_of(request, rehearsal.method, versions(), by_rho=False)
+        with Ledger.open(folder / "ledger.sqlite", create=True) as ledger:
+            self._reservation = ledger.reserve(
+                self._to.name, unit, charge, asked=asked_of(request, source=None, output=None),
+                chosen=True, new_dataset=True,
+            )  # fmt: skip
+        self._said = declared(request, datetime.now(UTC))
+
+    def run(self, key: int, draws: SystemDraws, name: str) -> Published:
+        """One whole run, as a folder of this name."""
+        places, target = count(), self._folder / name
+        released = converse(
+            self._rehearsal.method.ask(),
+            lambda question: self._rehearsal.counted(question, next(places), key),
+            Account.of(self._reservation), draws,
+        )  # fmt: skip
+        metadata = describe(self._said, self._request, self._to, self._reservation, released)
+        with staging(target) as staged:
+            staged.write(metadata, released.tables)
+            staged.commit()
+        return Published(target, metadata)
 
 
 class Bench:
     """A subject's records in an engine, beside the truth."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        self._opened = ExitStack()
-        self._engine = self._opened.enter_context(DuckDBEngine(settings={"threads": "1"}))
-        self._prepared: Prepared = subject.held.prepared(self._engine)
-        self._truth = subject.held.truth()
-        self._draws = SystemDraws()
+    def __init__(self, subject: Subject, engine: DuckDBEngine) -> None:
+        self._subject, self._engine, self._draws = subject, engine, SystemDraws()
+        self._prepared = subject.held.prepared(engine)
+        truth = subject.held.truth()
+        self._items = truth[ITEMS.name]
+        self._cells = truth[EDGES.name].reshape(len(self._items), -1) if subject.contexts else None
+        values = subject.held.domain.items.values.tolist()
+        self._places = {value: place for place, value in enumerate(values)}
 
-    def close(self) -> None:
-        """Let go of the records."""
-        self._opened.close()
+    def runs(self, task: Task) -> list[Run]:
+        """The scores of each run of a task."""
+        request = request_of(task.way, self._subject, task.epsilon)
+        rehearsal = Rehearsal(request, self._engine, self._prepared)
+        if task.way.kind == "auto":
+            return list(self._read(task, request, rehearsal))
+        return [self._noisy(rehearsal.run(task.key, self._draws)) for _ in range(task.noises)]
 
-    def run(self, task: Task) -> dict[str, list[Scores]]:
-        """The scores of each run, by ε."""
-        found: dict[str, list[Scores]] = {}
-        counted: Any = None
-        for epsilon in task.epsilons:
-            if counted is None or not task.way.counts_once:
-                counted = self._counted(task, epsilon)
-            runs = self._runs(task, epsilon, counted)
-            found[epsilon] = [self._scores(one) for one in runs]
-        return found
-
-    def _counted(self, task: Task, epsilon: str) -> Any:
-        if task.way.method in BASELINES:
-            reading = Reading(self._engine, self._prepared)
-            return self._baseline(task.way).count(reading, task.key)
-        if task.way.is_auto:
-            return None
-        return self._rehearsal(task, epsilon).halfway(task.key, self._draws)
-
-    def _runs(self, task: Task, epsilon: str, counted: Any) -> Iterator[Estimates]:
-        if task.way.method in BASELINES:
-            method = self._baseline(task.way)
-            for _ in range(task.noises):
-                made = method.release(counted, Epsilon.of(epsilon), self._draws)
-                yield {name: (values, values) for name, values in made.items()}
-            return
-        rehearsal = self._rehearsal(task, epsilon)
-        for _ in range(task.noises):
-            if task.way.is_auto:
-                released = rehearsal.run(task.key, self._draws)
-                yield _estimated(rehearsal.request, released)
-            else:
-                yield self._finished(rehearsal, counted)
-
-    def _finished(self, rehearsal: Rehearsal, counted: Halfway) -> Estimates:
-        released = rehearsal.finish(counted, self._draws)
-        named = {table.name: table for table in released.tables if table.name in self._truth}
-        values = {name: estimate(table) for name, table in named.items()}
-        return {name: (one, one) for name, one in values.items()}
-
-    def _rehearsal(self, task: Task, epsilon: str) -> Rehearsal:
-        request = request_of(task.way, self._subject, epsilon)
-        return Rehearsal(request, self._engine, self._prepared)
-
-    def _baseline(self, way: Way) -> Any:
-        held = self._subject.held
-        limit = way.bound or held.largest
-        request = make_request(
-            held.records, held.domain, epsilon=1, count=held.what, max_records=limit
-        )
-        return BASELINES.load(way.method).of(request.subject, limit=limit)
-
-    def _scores(self, found: Estimates) -> Scores:
-        items, (mean, median) = self._truth[ITEMS.name], found[ITEMS.name]
-        scores = {ITEMS.name: item_scores(items, mean, median)}
-        if EDGES.name in self._truth:
-            shape = (len(items), -1)
-            truth = self._truth[EDGES.name].reshape(shape)
-            edges = np.asarray(found[EDGES.name][0]).reshape(shape)
-            scores[EDGES.name] = context_scores(truth, items, edges, mean)
+    def _noisy(self, released: Released) -> Run:
+        """The scores of noisy counts."""
+        found = {table.name: _counts(table) for table in released.tables}
+        items = found[ITEMS.name]
+        scores = {"items": item_scores(self._items, Estimates(items, items))}
+        if self._cells is not None:
+            cells = found[EDGES.name].reshape(self._cells.shape)
+            estimates = Estimates(cells, cells)
+            scores["cells"] = context_scores(self._cells, self._items, estimates, items, None)
         return scores
 
+    def _read(self, task: Task, request: Request, rehearsal: Rehearsal) -> Iterator[Run]:
+        """The scores of what a reader is told."""
+        with TemporaryDirectory(prefix="crowdtally-") as folder:
+            charged = Charged(request, rehearsal, Path(folder))
+            for number in range(task.noises):
+                yield self._told(charged.run(task.key, self._draws, str(number)))
 
-def _estimated(request: Request, released: Released) -> Estimates:
-    found = estimate_auto(request, released)
-    tables = {ITEMS.name: (found.mean, found.median)}
-    edges = found.edges
-    if edges is not None:
-        tables[EDGES.name] = (edges, edges)
-    return tables
+    def _told(self, published: Published) -> Run:
+        estimator, release = Estimator(Axes(published)), Release(published)
+        if estimator.items is None:
+            raise ValueError("a release of auto has an estimate of every item")
+        items = estimator.items.believed
+        estimates = Estimates(items.mean, items.median, items.low, items.high)
+        total, truth = release.sum(), float(self._items.sum())
+        of_total = total_scores(truth, total.estimate_low, total.estimate_high)
+        scores = {"items": item_scores(self._items, estimates) | of_total}
+        if self._cells is not None:
+            cells, lists = self._in_contexts(estimator), self._lists(release)
+            scores["cells"] = context_scores(self._cells, self._items, cells, items.mean, lists)
+        return scores
+
+    def _in_contexts(self, estimator: Estimator) -> Estimates:
+        """(m, h) what is believed of every item in every context."""
+        width, columns = prod(map(len, self._subject.held.domain.contexts)), list[Any]()
+        for context in range(width):
+            column = estimator.in_contexts(np.arange(width) == context)
+            if column is None:
+                raise ValueError("a release of auto has an estimate of every item in a context")
+            columns.append((column.mean, column.median, column.low, column.high))
+        return Estimates(*(np.stack(part, axis=1) for part in zip(*columns, strict=True)))
+
+    def _lists(self, release: Release) -> list[Ints]:
+        """The places of the ten items that are recommended in each context."""
+        axes = self._subject.held.domain.contexts
+        found = []
+        for values in product(*(axis.values.tolist() for axis in axes)):
+            where = dict(zip((axis.name for axis in axes), values, strict=True))
+            rows = release.recommend(10, context=where).rows
+            found.append(np.array([self._places[row.item] for row in rows], dtype=np.int64))
+        return found
 
 
-_benches: dict[int, Bench] = {}
-_subjects: Sequence[Subject] = ()
+def _counts(table: NoisyTable) -> Any:
+    return np.asarray(as_counts(table.values, table.law.unit), dtype=np.float64)
 
 
-def _start(subjects: Sequence[Subject]) -> None:
-    global _subjects
-    _subjects = subjects
-
-
-def _run(task: Task) -> tuple[Task, dict[str, list[Scores]], float]:
-    start = time.process_time()
-    if task.subject not in _benches:
-        for bench in _benches.values():
-            bench.close()
-        _benches.clear()  # one file's records at a time
-        _benches[task.subject] = Bench(_subjects[task.subject])
-    return task, _benches[task.subject].run(task), time.process_time() - start
+def _run(subject: Subject, task: Task) -> tuple[Task, list[Run]]:
+    with DuckDBEngine(settings={"threads": "1"}) as engine:
+        return task, Bench(subject, engine).runs(task)
 
 
 def run_all(
-    tasks: Iterable[Task], subjects: Sequence[Subject], processes: int, deadline: float
-) -> Iterator[tuple[Task, dict[str, list[Scores]], float]]:
-    """Every task that is begun before the deadline, as soon as it is done."""
-    if processes == 1:
-        _start(subjects)
-        for task in tasks:
-            if time.monotonic() < deadline:
-                yield _run(task)
-        return
-    context = get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, _start, (subjects,))
-    with pool:
-        waiting: set[Future[Any]] = set()
-        left = iter(tasks)
-        while True:
-            while len(waiting) < processes and time.monotonic() < deadline:
-                following = next(left, None)
-                if following is None:
-                    break
-                waiting.add(pool.submit(_run, following))
-            if not waiting:
+    tasks: Sequence[Task], subjects: Sequence[Subject], processes: int, minutes: float
+) -> Iterator[tuple[Task, list[Run]]]:
+    """The runs of each task in turn, until the time is over."""
+    end = time.monotonic() + 60 * minutes
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        named = [subjects[task.subject] for task in tasks if minutes]
+        for made in pool.map(_run, named, tasks):
+            yield made
+            if time.monotonic() > end:
+                pool.shutdown(cancel_futures=True)  # what is begun is finished, and not kept
                 return
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()

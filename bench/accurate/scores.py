@@ -2,90 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.lab.metrics import in_ties, kl, mae, mse, on_top, precision, relative, top_mae
+from crowdtally.lab.metrics import in_ties, kl, mae, mse, on_top, precision, top_mae
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Scores = dict[str, float]
 
 TEN, AMONG_LIFTS, AMONG_SPECIAL = 10, 100, 200
-HIGHER = frozenset({"precision@10", "ndcg@10", "lift rank", "special@10"})
-"""The scores of which more is better; of all others less is."""
+LISTS = ("ndcg@10", "lift rank", "special@10")
+"""What is judged of lists in contexts: more is better."""
+SLICES = ("listed 10", "listed 100", "true 100", "all")
+"""Of which cells it is told how many of their intervals hold the truth."""
 
 
-def cell_scores(truth: NDArray[Any], mean: Floats, median: Floats) -> Scores:
-    """Of all cells of a table.
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """What one run says of a table, in the order of the domain; (m,) or (m, h)."""
 
-    Squares, divergence and lists are of the mean; absolute and relative errors of the median, which
-    is the mean for methods that have no other.
-    """
-    flat, guessed, middle = truth.ravel(), mean.ravel(), median.ravel()
-    met = flat > 0
-    return {
-        "mse": mse(flat, guessed),
-        "kl": kl(flat, guessed),
-        "mae": mae(flat, middle),
-        "median relative error": float(np.median(relative(flat[met], middle[met]))),
-    }
+    mean: Floats
+    median: Floats
+    """The mean, for methods that have no other."""
+    low: Floats | None = None
+    high: Floats | None = None
+    """The 95% interval; None for methods that give none."""
 
 
-def item_scores(truth: NDArray[Any], mean: Floats, median: Floats) -> Scores:
-    """Of a table of items: its cells and its top ten."""
-    found = cell_scores(truth, mean, median)
+def total_scores(truth: float, low: float, high: float) -> Scores:
+    """Of the sum of all items: whether its interval holds the truth, and its width in truths."""
+    return {"covered total": float(low <= truth <= high), "width total": (high - low) / truth}
+
+
+def item_scores(truth: Ints, found: Estimates) -> Scores:
+    """Of a table of items: its cells, and its top ten."""
     k = min(TEN, len(truth))
-    listed = on_top(mean, k)
-    return found | {
-        "precision@10": precision(truth, mean, k) or 0.0,
-        "error of the true top ten": top_mae(truth, mean, k) or 0.0,
-        "error of the listed ten": mae(truth[listed], mean[listed]) if listed.any() else np.inf,
+    listed = on_top(found.mean, k)
+    return _cell_scores(truth, found) | {
+        "precision@10": precision(truth, found.mean, k) or 0.0,
+        "error of the true top ten": top_mae(truth, found.mean, k) or 0.0,
+        "error of the listed ten": mae(truth[listed], found.mean[listed]) if listed.any() else 0.0,
     }
 
 
 def context_scores(
-    truth: NDArray[Any], items: NDArray[Any], mean: Floats, item_mean: Floats
+    truth: Ints, items: Ints, found: Estimates, item_mean: Floats, lists: list[Ints] | None
 ) -> Scores:
-    """Of items in contexts, averaged over the contexts in which somebody is.
+    """Of items in contexts; those of lists are averaged over the contexts in which somebody is.
 
     Args:
         truth: (m, h) the true counts.
         items: (m,) those of the items.
-        mean: (m, h) the estimates.
+        found: the estimates.
         item_mean: (m,) those of the items: a lift is an estimate over its item's.
+        lists: the ten items that are recommended in each context; None: the ten largest estimates.
     """
-    found = cell_scores(truth, mean, mean)
-    found["precision@10"] = precision(truth, mean, min(TEN, len(truth))) or 0.0
-    order = np.lexsort((in_ties(np.arange(len(items))), -items))
-    top, special = order[:AMONG_LIFTS], order[:AMONG_SPECIAL]
+    top, special = _largest(items, AMONG_LIFTS), _largest(items, AMONG_SPECIAL)
     lifts = truth / np.maximum(items, 1)[:, None]
-    guessed = mean / np.maximum(item_mean, 1)[:, None]
-    each: dict[str, list[float]] = {"ndcg@10": [], "lift rank": [], "special@10": []}
+    guessed = found.mean / np.maximum(item_mean, 1)[:, None]
+    each = []
     for context in np.flatnonzero(truth.sum(axis=0) > 0):
-        each["ndcg@10"].append(_ndcg(truth[:, context], mean[:, context]))
-        each["lift rank"].append(_rank_correlation(lifts[top, context], guessed[top, context]))
-        each["special@10"].append(_common(lifts[special, context], guessed[special, context]) / TEN)
-    return found | {name: float(np.mean(values)) for name, values in each.items()}
+        listed = _largest(found.mean[:, context]) if lists is None else lists[context]
+        best = _largest(truth[:, context])
+        lifted = _largest(lifts[special, context]), _largest(guessed[special, context])
+        each.append((
+            _ndcg(truth[:, context], listed[:TEN], best),
+            _rank_correlation(lifts[top, context], guessed[top, context]),
+            len(np.intersect1d(*lifted)) / TEN,
+            len(np.intersect1d(listed[:TEN], best)) / TEN,
+        ))  # fmt: skip
+    means = np.mean(each, axis=0).tolist()
+    return _cell_scores(truth, found) | dict(zip((*LISTS, "precision@10"), means, strict=True))
 
 
-def _ndcg(truth: NDArray[Any], mean: Floats) -> float:
-    """How much of the best list's weight the released list has: Σ count / log₂(1 + place)."""
+def _cell_scores(truth: Ints, found: Estimates) -> Scores:
+    flat, mean = truth.ravel(), found.mean.ravel()
+    errors = {
+        "mse": mse(flat, mean), "kl": kl(flat, mean), "mae": mae(flat, found.median.ravel()),
+    }  # fmt: skip
+    if found.low is None or found.high is None:
+        return errors
+    low, high = found.low.ravel(), found.high.ravel()
+    return errors | dict(_coverage(flat, mean, low, high))
+
+
+def _coverage(truth: Ints, mean: Floats, low: Floats, high: Floats) -> Iterator[tuple[str, float]]:
+    """By slice: how often the interval holds the truth, and its mean width over the mean count."""
+    held = (low <= truth) & (truth <= high)
+    every = np.arange(len(truth))
+    places = (_largest(mean), _largest(mean, 100), _largest(truth, 100), every)
+    for name, which in zip(SLICES, places, strict=True):
+        yield f"covered {name}", float(held[which].mean())
+        mass = max(float(truth[which].sum()), 1.0)
+        yield f"width {name}", float((high - low)[which].sum()) / mass
+
+
+def _ndcg(truth: Ints, listed: Ints, best: Ints) -> float:
+    """How much of the best list's weight a list has: Σ count / log₂(1 + place)."""
     weights = 1 / np.log2(2 + np.arange(TEN))
-    listed, best = truth[_largest(mean)], truth[_largest(truth)]
-    return float((listed * weights).sum() / (best * weights).sum())
+    had, most = (truth[one] @ weights[: len(one)] for one in (listed, best))
+    return float(had / most)
 
 
-def _largest(values: NDArray[Any]) -> NDArray[np.int64]:
-    return np.lexsort((in_ties(np.arange(len(values))), -values))[:TEN]
+def _largest(values: NDArray[Any], k: int = TEN) -> Ints:
+    """The places of the k largest, best first; equal ones in an order that favours no method."""
+    return np.lexsort((in_ties(np.arange(len(values))), -values))[:k]
 
 
-def _common(first: NDArray[Any], second: NDArray[Any]) -> int:
-    return len(set(_largest(first).tolist()) & set(_largest(second).tolist()))
-
-
-def _rank_correlation(first: NDArray[Any], second: NDArray[Any]) -> float:
+def _rank_correlation(first: Floats, second: Floats) -> float:
     """Spearman's; 0 where one side tells nothing apart."""
     from scipy.stats import rankdata
 

@@ -1,103 +1,79 @@
-"""Every way to spend ε that is compared, and the settings that are tried with hindsight."""
+"""Every way to spend ε that is compared: ``auto``, the seed methods, and one with hindsight."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from accurate.files import Subject
-from crowdtally.curator.bounding.scaling import AIMS
+from crowdtally.curator.bounding import METHODS
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.comparison.plan import USUAL_CAP, USUAL_SCALING
-from crowdtally.lab.methods import Method
 
-BOUNDS = (1, 5, 15, 30, 70, 150)
-"""What is tried with hindsight: at most six settings of a method."""
+DELTA = "1e-9"
 LARGEST_CANDIDATE = 100
-"""Of the bounds that DPSense and DPSense-S choose privately, as their paper does."""
-BASED = ("lpa", "dft", "gs")
-"""Methods with a bound that the papers read off the records: M, the most that anybody has."""
+"""Of the bounds that DPSense and DPSense-S choose privately, as in their paper."""
 
 
 @dataclass(frozen=True)
 class Way:
     """One method with one setting."""
 
+    kind: str
+    """``auto``, ``old auto``, ``seed`` (told nothing about the records) or ``laplace`` (told one
+    number)."""
     method: str
-    """``auto``, a bounding with or without a choice, or a baseline."""
+    """The aim of ``auto``, or a bounding."""
     bound: int | None = None
-    """The bound per user; None for ``auto``, and for M with a baseline."""
-    aim: str | None = None
-    """What ``auto`` is for."""
-    delta: str | None = None
-    """δ that it may use; None for pure ε."""
+    """The bound per user, or the largest that the method may choose; None for ``auto``."""
+    delta: str = "0"
+    """δ of the release; 0 for pure ε."""
 
     def __str__(self) -> str:
-        if self.aim is not None:
-            return f"auto --for {self.aim}" + (f" --delta {self.delta}" if self.delta else "")
-        return f"{self.method} l={self.bound or 'M'}"
-
-    @property
-    def is_auto(self) -> bool:
-        """Whether it is the one that is judged."""
-        return self.aim is not None
-
-    @property
-    def seed_method(self) -> str:
-        """The method, however its bound is found."""
-        return self.method.partition("+")[0]
-
-    @property
-    def counts_once(self) -> bool:
-        """Whether what is counted is the same at every ε: where nothing is released before."""
-        return self.method in (*BASELINES, "sra", "dpsense", "dpsense-s")
-
-    def key(self) -> dict[str, Any]:
-        """What results of it are known by."""
-        return asdict(self)
+        if self.kind == "laplace":
+            return f"Laplace for the true maximum {self.bound}"
+        if self.kind == "seed":
+            return f"{self.method} {'≤ ' if self.method.startswith('dps') else ''}{self.bound}"
+        return f"{self.kind} for {self.method}" + (f", δ {self.delta}" * (self.delta != "0"))
 
 
-def autos(subject: Subject) -> list[Way]:
-    """What is judged; there is nothing to recommend by where there are no contexts."""
-    aims = AIMS if subject.has_contexts else AIMS[:2]
-    return [Way("auto", aim=aim) for aim in aims]
+def autos(subject: Subject, epsilon: str) -> Iterator[Way]:
+    """What is judged. There is nothing to recommend by where there are no contexts."""
+    yield Way("auto", "counts")
+    if subject.contexts:
+        yield Way("auto", "recommend")
+    elif epsilon == "1":
+        yield Way("auto", "top")
+    if subject.file.name == "MovieLens" and epsilon == "1":
+        yield Way("auto", "counts", delta=DELTA)
 
 
-def at_the_papers_settings(subject: Subject) -> list[Way]:
-    """Each seed method and baseline as its paper sets it."""
-    bound = 30 if subject.name.startswith("MovieLens") else 10
-    chosen = [Way(f"{name}+dpsense", LARGEST_CANDIDATE) for name in ("dpsense", "dpsense-s")]
-    return [Way("sra", bound), Way("hpa", bound), *chosen, *(Way(name) for name in BASED)]
+def others(subject: Subject) -> Iterator[Way]:
+    """What it is compared with.
 
-
-def searched(subject: Subject) -> Iterator[Way]:
-    """Each of them with up to six settings, none beyond the first that cuts nobody."""
-    cutting = sum(bound < subject.held.largest for bound in BOUNDS)
-    bounds = BOUNDS[: cutting + 1]
-    for name in ("sra", "hpa", "dpsense", "dpsense-s"):
-        yield from (Way(name, bound) for bound in bounds)
-    for name in BASED:
-        yield from (Way(name, bound) for bound in bounds[:5])
-        yield Way(name)
+    SRA and HPA have their papers' bounds; DPSense and DPSense-S choose theirs privately. Laplace
+    noise for the true maximum keeps every record, and is told for free how many that are.
+    """
+    bound = 30 if subject.file.name == "MovieLens" else 10
+    yield from (Way("seed", name, bound) for name in ("sra", "hpa"))
+    largest = min(LARGEST_CANDIDATE, len(subject.held.domain.items))  # no row of theirs is longer
+    yield from (Way("seed", name, largest) for name in ("dpsense", "dpsense-s"))
+    yield Way("laplace", "sra", subject.held.largest)
 
 
 def request_of(way: Way, subject: Subject, epsilon: str) -> Request:
-    """The request of a way that is no baseline."""
+    """The request of a way."""
     held, file = subject.held, subject.file
-    options: dict[str, Any] = {}
-    if way.is_auto:
-        options = {"for_": way.aim, "repeats": None if file.repeats else "no"}
-        if file.per_user and subject.has_contexts:
-            options["context_per_user"] = ",".join(file.contexts)
-            options["features"] = None if way.aim == "top" else subject.features
-    else:
-        options = {**Method.of(way.method).options, "max_records": way.bound}
-        if way.seed_method.startswith("dpsense") and held.what == "records":
-            options["cap"] = USUAL_CAP
-        if way.method == "dpsense-s":
-            options["scalings"] = USUAL_SCALING
+    fields: dict[str, Any] = {"max_records": way.bound}
+    if way.kind == "auto":
+        fields = {"aim": way.method, "repeats": None if file.repeats else False}
+        if file.per_user and subject.contexts:
+            fields["context_per_user"] = list(subject.contexts)
+    elif way.method.startswith("dpsense"):
+        fields["choose"] = "dpsense"
+        if held.what == "records":  # the most of a user that counts in one cell
+            fields["cap"] = 10 if file.repeats else 1
+    method = METHODS.load("auto" if way.kind == "auto" else way.method)(**fields)
     return make_request(
-        held.records, held.domain, epsilon=epsilon, delta=way.delta or 0, count=held.what, **options
+        held.records, held.domain, epsilon=epsilon, delta=way.delta, count=held.what, method=method
     )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from crowdtally import format
 from crowdtally.core import files
@@ -24,9 +24,11 @@ from crowdtally.curator.plan.accuracy import LARGEST, Target, check_either
 from crowdtally.curator.plan.plan import Plan, make_plan
 from crowdtally.curator.publish import Outside, publish
 from crowdtally.curator.request.declare import declare
-from crowdtally.curator.request.options import ReleaseOptions, with_options
+from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.curator.request.wording import python_words
+from crowdtally.curator.summaries.base import Publishing
+from crowdtally.curator.transforms.base import Transform
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.format import Published, WithdrawalNote, check_target, temporary_target, write_note
 from crowdtally.format.manifest import is_text
@@ -110,13 +112,18 @@ def read(
         )  # fmt: skip
 
 
-@with_options
 def release(
     records: Records,
     domain: Domain | None = None,
     *,
     epsilon: Number,
     delta: Number = 0,
+    method: Any = None,
+    summary: Publishing | None = None,
+    transform: Transform | None = None,
+    noise: str = AUTO,
+    count: str = "records",
+    pairs: bool = False,
     split: Mapping[str, Number] | None = None,
     strict: bool = False,
     most_dropped: Number | None = None,
@@ -128,16 +135,26 @@ def release(
     request_id: str | None = None,
     engine: str | None = None,
     engine_settings: Mapping[str, str] | None = None,
-    **options: Unpack[ReleaseOptions],
 ) -> Release:
     """Make a differentially private release of item counts, and of item-in-context counts.
 
     Args:
         records: from :func:`read`.
-        domain: the public items and context values; None with ``discover_items=True``.
+        domain: the public items and context values; of the columns that ``ct.Discover`` names
+            there are none.
         epsilon: the whole cost, exact: ``"0.1"``, ``"1/3"``, an int, a Fraction, or a float, which
             means its shortest decimal.
         delta: the probability of exceeding epsilon, for Gaussian noise and discovery; else 0.
+        method: how users are bounded and what is selected, such as ``ct.SRA(max_records=10)``,
+            ``ct.Top(10)`` or a rule of your own. Without one ``ct.Auto()`` measures and decides;
+            with a summary, a transform or pairs it is ``ct.SRA()``.
+        summary: which noisy counts are published, such as ``ct.Filter(size=3000)``; else all.
+        transform: what is published instead of cells, such as ``ct.Dyadic("age")``.
+        noise: ``laplace``; ``gaussian``, which needs ``delta``; ``interval`` with
+            ``count="users"``, for tables of few cells, where nobody needs to be bounded; or
+            ``auto`` (default): ``laplace``, and with a ``delta`` the smaller of the first two.
+        count: ``records`` (default), or ``users`` for distinct users in each cell.
+        pairs: count pairs of items of one user too ("who used i also used j").
         split: each part's share of ε, such as ``{"items": "0.5", "edges": "0.5"}``.
         strict: stop, before anything is charged, where a row would be dropped.
         most_dropped: stop, before anything is charged, where more than this share of all rows would
@@ -157,13 +174,12 @@ def release(
             session or else one on this machine; or Spark's master or Connect server
             (``"spark://…"``, ``"sc://…"``). A Spark DataFrame is counted where it lives.
         engine_settings: Spark's, such as ``{"spark.executor.memory": "4g"}``.
-        options: how users are bounded, what is counted and in which form it is published, each a
-            keyword parameter: see :class:`ReleaseOptions`.
     """
     with python_words():
         request = make_request(
             records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict,
-            most_dropped=most_dropped, **options,
+            most_dropped=most_dropped, method=method, summary=summary, transform=transform,
+            noise=noise, count=count, pairs=pairs,
         )  # fmt: skip
         outside, held = surroundings(
             request.sources, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
@@ -228,27 +244,33 @@ def _books(
     return Ledger.open(ledger, create=True)
 
 
-@with_options
 def plan(
     records: Records,
     domain: Domain | None = None,
     *,
     epsilon: Number | None = None,
     delta: Number = 0,
+    method: Any = None,
+    summary: Publishing | None = None,
+    transform: Transform | None = None,
+    noise: str = AUTO,
+    count: str = "records",
+    pairs: bool = False,
     split: Mapping[str, Number] | None = None,
     guess_users: int | None = None,
     guess_records: int | None = None,
+    guess_total: int | None = None,
     query_cells: int | None = None,
     half_width: Number | None = None,
     accuracy_of: str | None = None,
-    **options: Unpack[ReleaseOptions],
 ) -> Plan:
     """Noise, size and cost of a release before anything is spent; reads no record.
 
     It looks at the sources' columns and types, and refuses a declaration that does not fit them.
 
-    Takes what :func:`release` takes, and public guesses of the number of users and of records; with
-    ``query_cells``, the number of cells that a question will sum over, it advises on publishing.
+    Takes what :func:`release` takes, and public guesses of the number of users, of records and of
+    the total count; with ``query_cells``, the number of cells that a question will sum over, it
+    advises on a summary.
     Instead of ``epsilon``, ``half_width=N`` finds the smallest ε whose 95% noise interval is at
     most ±N, for ``accuracy_of``: ``"item"``, one item's count (the default); ``"cell"``, one cell
     of the contexts' table; or ``"sum:R"``, a sum of R cells of it.
@@ -258,37 +280,46 @@ def plan(
         target = None if half_width is None else Target.of(half_width, accuracy_of)
         request = make_request(
             records, domain, epsilon=LARGEST if epsilon is None else epsilon, delta=delta,
-            split=split, **options,
+            split=split, method=method, summary=summary, transform=transform, noise=noise,
+            count=count, pairs=pairs,
         )  # fmt: skip
         unseen = check_columns(request.sources, request.lists)
         return make_plan(
             request, guess_users=guess_users, guess_records=guess_records,
-            query_cells=query_cells, target=target, unseen=unseen,
+            guess_total=guess_total, query_cells=query_cells, target=target, unseen=unseen,
         )  # fmt: skip
 
 
-@with_options
 def inspect(
     records: Records,
     domain: Domain | None = None,
     *,
     epsilon: Number | None = None,
     delta: Number = 0,
+    method: Any = None,
+    summary: Publishing | None = None,
+    transform: Transform | None = None,
+    noise: str = AUTO,
+    count: str = "records",
+    pairs: bool = False,
     split: Mapping[str, Number] | None = None,
     engine: str | None = None,
     engine_settings: Mapping[str, str] | None = None,
-    **options: Unpack[ReleaseOptions],
 ) -> Inspection:
     """The records as a release would see them: exact, private, for the curator's eyes only.
 
     Says how many rows would be dropped because of each column, which listed values no row has, how
-    records are spread over users, and what ``max_records`` would keep. Nothing is charged, because
+    records are spread over users, and what a bound would keep. Nothing is charged, because
     nothing is published: no number of it may be, and a parameter that is chosen by looking at it is
     not covered by the guarantee.
 
     Takes what :func:`release` takes. Without ``epsilon`` the cost and the form are not checked.
     """
     with python_words():
+        options: dict[str, Any] = {
+            "method": method, "summary": summary, "transform": transform, "noise": noise,
+            "count": count, "pairs": pairs,
+        }  # fmt: skip
         if epsilon is None:
             subject = make_subject(records, domain, **options)
         else:

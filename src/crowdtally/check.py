@@ -58,6 +58,7 @@ def _noise(_: Path) -> None:
 def _release(folder: Path) -> None:
     from crowdtally.api import read, release
     from crowdtally.core.domain import Domain
+    from crowdtally.curator.bounding.sampling import SRA
     from crowdtally.curator.request.declare import read_list
     from crowdtally.ledger import Ledger
     from crowdtally.reader.release import load
@@ -69,7 +70,8 @@ def _release(folder: Path) -> None:
     made = release(
         read(folder / "records.csv", user="user", item="item"),
         Domain(read_list(folder / "items.csv", "item")),
-        epsilon=100, max_records=2, ledger=ledger, new_dataset=True, output=folder / "release",
+        epsilon=100, method=SRA(max_records=2), ledger=ledger, new_dataset=True,
+        output=folder / "release",
     )  # fmt: skip
     counts = {row.item: row.count or 0 for row in load(made.folder).top(3)}
     if not (abs(counts["a"] - 50) < 5 and abs(counts["c"]) < 5):

@@ -130,7 +130,12 @@ def test_epsilon(town: Town, epsilon: str, words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("limit", ["0", "-3", "99999999999", "many", "1.5", ""])
 def test_max_records(town: Town, limit: str) -> None:
-    town.refuses(town.arguments(max_records=limit), USAGE, "--max-records", "whole number", limit)
+    town.refuses(
+        town.arguments(method=f"sra:max-records={limit}"),
+        USAGE,
+        "max_records of SRA must be a whole number",
+        limit,
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +160,7 @@ def test_split(town: Town, split: str, words: tuple[str, ...]) -> None:
 
 def test_unknown_words(town: Town) -> None:
     town.refuses(town.arguments(count="visits"), USAGE, "--count 'visits'", "records, users")
-    town.refuses(town.arguments(bounding="sar"), USAGE, "'sar'", "Did you mean 'sra'?")
+    town.refuses(town.arguments(method="sar"), USAGE, "'sar'", "Did you mean 'sra'?")
     town.refuses(town.arguments(user=None), USAGE, "--user")
     town.refuses(town.arguments(item=None, items=None), USAGE, "--item COL")
     town.refuses(town.arguments(output=None), USAGE, "-o DIR")
@@ -227,7 +232,7 @@ def test_over_budget_in_python(town: Town) -> None:
             dataset="visits",
             output="out",
             new_dataset=True,
-            max_records=10,
+            method=ct.SRA(10),
         )
     with pytest.raises(ct.InputError, match="damaged"):
         ct.release(
@@ -238,7 +243,7 @@ def test_over_budget_in_python(town: Town) -> None:
             dataset="visits",
             output="out",
             new_dataset=True,
-            max_records=10,
+            method=ct.SRA(10),
         )
     assert ledger.balance("visits").spent.epsilon == 0
     assert not (town.folder / "out").exists()
@@ -391,8 +396,11 @@ def test_not_what_its_name_says(town: Town) -> None:
     ("options", "flags"),
     [
         ({"record_id": "visit"}, ()),
-        ({"items": None, "delta": "1e-9"}, ("--discover-items",)),
-        ({"user": None, "weight": "visit", "max_records": None}, ("--user-per-row",)),
+        (
+            {"items": None, "delta": "1e-9", "method": "discover:columns=item,max-records=10"},
+            (),
+        ),
+        ({"user": None, "weight": "visit", "method": None}, ("--user-per-row",)),
     ],
     ids=["users and ids", "discovered items", "weights"],
 )

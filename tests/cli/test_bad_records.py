@@ -137,7 +137,7 @@ def test_item_of_a_table_that_is_not_joined(town: Town) -> None:
     )  # fmt: skip
     found = town.arguments(items=None, item="tag")
     town.refuses(
-        [*found, "--discover-items", "--delta", "1e-6", "--max-records", "2"], INPUT,
+        [*found, "--method", "discover:columns=item,max-records=2", "--delta", "1e-6"], INPUT,
         "no column 'tag' (the item)",
     )  # fmt: skip
 

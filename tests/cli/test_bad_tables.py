@@ -112,7 +112,7 @@ def command(*options: str, attributes: str = "weekday,place_id") -> list[str]:
 
 def test_the_command_itself_is_fine(town: Town) -> None:
     """Without this, the refusals below could all be refusals of something else."""
-    ended = crowdtally(*command("--publishing", "filter-priority", "--size", "5"))
+    ended = crowdtally(*command("--summary", "filter-priority:size=5"))
     assert ended.code == 0, str(ended)
     assert crowdtally("sum", "out", "--where", "place_id <= 2").code == 0
 
@@ -124,41 +124,40 @@ def given(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--publishing filter --cut -1", ("--cut", "-1")),
-        ("--publishing filter --cut 1.5", ("--cut", "1.5")),
-        ("--publishing filter --cut 99999999999999999999", ("--cut",)),
-        ("--publishing threshold --threshold 0", ("threshold", "greater than 0", "received 0")),
-        ("--publishing threshold --threshold -3", ("threshold", "-3")),
-        ("--publishing threshold --threshold many", ("--threshold", "'many'")),
-        ("--publishing filter --size 0", ("size", "0")),
-        ("--publishing priority --size -7", ("size", "-7")),
-        ("--publishing priority --size 1000000000000", ("size", "1000000000000")),
-        ("--publishing priority", ("--size S",)),
-        ("--publishing filter-priority", ("--size S",)),
-        ("--publishing filter", ("--cut K", "--size S")),
-        ("--publishing threshold", ("--threshold T", "--size S")),
-        ("--publishing fliter --size 3", ("'fliter'", "Did you mean 'filter'?")),
-        ("--publishing filter --size 3 --sides three", ("--sides", "'three'")),
-        ("--publishing threshold --size 3 --cut 2", ("--cut is for",)),
-        ("--publishing filter --size 3 --threshold 2", ("--threshold is for",)),
-        ("--publishing threshold --size 3 --guess-total -1", ("--guess-total", "-1")),
-        ("--size 3", ("--publishing filter, threshold, priority or filter-priority", "remove it")),
-        ("--cut 3", ("--publishing filter or filter-priority", "remove it")),
-        ("--sides one", ("--publishing filter, threshold, priority or", "remove it")),
-        ("--transform dyadic", ("--ordered NAME",)),
-        ("--transform haar", ("--ordered NAME",)),
-        ("--transform dyadic --ordered weekdy", ("'weekdy'", "Did you mean 'weekday'?")),
-        ("--transform haar --ordered weekday,place_id", ("one ordered attribute",)),
-        ("--ordered weekday", ("--ordered is for",)),
-        ("--transform haar --ordered weekday --publishing filter --size 3 --sides one",
-         ("both signs", "--sides one")),
-        ("--transform sketch", ("--buckets B",)),
-        ("--transform sketch --buckets 0", ("--buckets", "0")),
-        ("--transform sketch --buckets 8 --sketch-rows 0", ("--sketch-rows", "0")),
-        ("--transform sketch --buckets 8 --publishing filter --size 3", ("small already",)),
-        ("--buckets 8", ("--transform sketch", "remove it")),
-        ("--transform wavelet --ordered weekday", ("'wavelet'",)),
-        ("--bounding hpa", ("--user-per-row",)),
+        ("--summary filter:cut=-1", ("cut of Filter", "-1")),
+        ("--summary filter:cut=1.5", ("cut of Filter", "1.5")),
+        ("--summary filter:cut=99999999999999999999", ("cut of Filter",)),
+        ("--summary threshold:threshold=0", ("threshold", "greater than 0", "received 0")),
+        ("--summary threshold:threshold=-3", ("threshold", "-3")),
+        ("--summary threshold:threshold=many", ("threshold of Threshold", "'many'")),
+        ("--summary filter:size=0", ("size", "0")),
+        ("--summary priority:size=-7", ("size", "-7")),
+        ("--summary priority:size=1000000000000", ("size", "1000000000000")),
+        ("--summary priority", ("Priority needs size",)),
+        ("--summary filter-priority", ("FilterPriority needs size",)),
+        ("--summary filter", ("a cut, or a size",)),
+        ("--summary threshold", ("a threshold, or a size",)),
+        ("--summary fliter:size=3", ("'fliter'", "Did you mean 'filter'?")),
+        ("--summary filter:size=3,sides=three", ("sides of Filter", "'three'")),
+        ("--summary threshold:size=3,cut=2", ("--summary threshold has no field 'cut'",)),
+        ("--summary filter:size=3,threshold=2", ("no field 'threshold'. There are: cut",)),
+        ("--summary threshold:size=3,guess-total=-1", ("guess_total of Threshold", "-1")),
+        ("--summary dense:size=3", ("--summary dense has no field 'size'",)),
+        ("--summary size=3", ("unknown --summary 'size=3'",)),
+        ("--summary filter,size=3", ("unknown --summary 'filter,size=3'. Did you mean",)),
+        ("--transform dyadic", ("Dyadic needs columns",)),
+        ("--transform haar", ("Haar needs columns",)),
+        ("--transform dyadic:columns=weekdy", ("'weekdy'", "Did you mean 'weekday'?")),
+        ("--transform haar:columns=weekday,place_id", ("Haar takes one column",)),
+        ("--transform haar:columns=weekday --summary filter:size=3,sides=one",
+         ("both signs", "sides=one")),
+        ("--transform sketch", ("Sketch needs buckets",)),
+        ("--transform sketch:buckets=0", ("buckets of Sketch", "0")),
+        ("--transform sketch:buckets=8,rows=0", ("rows of Sketch", "0")),
+        ("--transform sketch:buckets=8 --summary filter:size=3", ("small already",)),
+        ("--transform dyadic:columns=weekday,buckets=8", ("no field 'buckets'",)),
+        ("--transform wavelet:columns=weekday", ("'wavelet'",)),
+        ("--method hpa", ("--user-per-row",)),
         ("--pairs", ("--user-per-row",)),
         ("--item place", ("--item COL, or --attributes",)),
         ("--user user_id", ("--user",)),
@@ -181,7 +180,7 @@ def test_a_domain_of_no_cells(town: Town) -> None:
     """N = 0 can only come from a list without values."""
     town.write("none.csv", "weekday\n")
     options = ["--values", "weekday=@none.csv"]
-    arguments = command("--publishing", "filter", "--size", "3")
+    arguments = command("--summary", "filter:size=3")
     place = arguments.index("weekday=Mon,Tue")
     town.refuses([*arguments[: place - 1], *options, *arguments[place + 1 :]], INPUT, "empty")
 
@@ -194,11 +193,11 @@ def test_more_cells_than_a_dense_table_has(town: Town) -> None:
         "release", "wide.parquet", "--user-per-row", "--attributes", ",".join(columns), *lists,
         "--epsilon", "1", "--output", "out", "--new-dataset",
     ]  # fmt: skip
-    town.refuses(arguments, USAGE, str(4**40), "--publishing filter-priority --size S")
-    everything = ["--transform", "dyadic", "--ordered", ",".join(columns)]
-    everything += ["--publishing", "filter", "--size", "100"]
+    town.refuses(arguments, USAGE, str(4**40), "--summary filter-priority:size=S")
+    everything = ["--transform", f"dyadic:columns={','.join(columns)}"]
+    everything += ["--summary", "filter:size=100"]
     town.refuses([*arguments, *everything], USAGE, "fewer ordered attributes")
-    ended = crowdtally(*arguments, "--publishing", "filter-priority", "--size", "100")
+    ended = crowdtally(*arguments, "--summary", "filter-priority:size=100")
     assert ended.code == 0, str(ended)
 
 
@@ -206,8 +205,8 @@ def test_a_summary_that_no_memory_holds(town: Town) -> None:
     """A cut of 1 keeps most of the empty cells."""
     wide = ["--values", "visit=0..999999", "--values", "note=0..99"]
     names = "weekday,place_id,visit,note"
-    arguments = command("--publishing", "filter", "--cut", "1", attributes=names)
-    town.refuses([*arguments, *wide], USAGE, "1000000000 cells", "raise --cut")
+    arguments = command("--summary", "filter:cut=1", attributes=names)
+    town.refuses([*arguments, *wide], USAGE, "1000000000 cells", "raise the cut")
 
 
 @pytest.mark.parametrize(
@@ -258,66 +257,70 @@ INTERVAL = {"noise": "interval", "count": "users"}
     ("options", "words"),
     [
         # words that do not exist
-        ({"for": "recomend"}, ["unknown --for 'recomend'", "Did you mean 'recommend'?"]),
-        ({"repeats": "maybe"}, ["--repeats is yes or no: received 'maybe'"]),
+        (
+            {"method": "auto:aim=recomend"},
+            ["unknown aim of Auto 'recomend'", "Did you mean 'recommend'?"],
+        ),
+        (
+            {"method": "auto:repeats=maybe"},
+            ["repeats of Auto is yes or no, in Python True or False: received 'maybe'"],
+        ),
         ({"noise": "gauss"}, ["unknown --noise 'gauss'", "Did you mean 'gaussian'?"]),
         # --top and the rest
-        ({"top": "0"}, ["--top must be a whole number between 1 and 4096: received 0"]),
+        ({"top": "0"}, ["k of Top must be a whole number between 1 and 4096: received 0"]),
+        ({"top": "5000"}, ["k of Top must be a whole number between 1 and 4096: received 5000"]),
         ({"top": "1000000000"}, ["received 1000000000"]),
         ({"top": "4"}, ["--top 4 asks for more items than the list has: it has 3"]),
-        ({"top": "2", "for": "top"}, ["Beside --top remove --for"]),
-        ({"top": "2", "size": "3"}, ["Beside --top remove", "--size"]),
-        ({"top": "2", "sides": "one"}, ["Beside --top remove"]),
-        ({"top": "2", "context_per_user": "weekday"}, ["there are no contexts"]),
-        ({"top": "2", "context_per_user": "wekday"} | DAYS, ["Did you mean 'weekday'?"]),
-        ({"top": "2", "epsilon": "1e-30"}, ["epsilon 1e-30 is too small", "lower --top"]),
+        ({"top": "2", "method": "auto:aim=top"}, ["give one method, with all its fields"]),
+        ({"top": "2", "discover": "item"}, ["give one method, with all its fields"]),
+        ({"top": "2", "summary": "filter:size=3"}, ["--top selects", "Remove --pairs, --summary"]),
+        ({"method": "top:k=2,context-per-user=weekday"}, ["there are no contexts"]),
+        ({"method": "top:k=2,context-per-user=wekday"} | DAYS, ["Did you mean 'weekday'?"]),
+        (
+            {"method": "top:k=2", "epsilon": "1e-30"},
+            ["epsilon 1e-30 is too small", "lower --top"],
+        ),
         # interval noise and the rest
-        (INTERVAL | {"for": "top"}, ["nothing that auto could decide", "remove --for"]),
-        (INTERVAL | {"repeats": "no"}, ["nothing that auto could decide"]),
-        (INTERVAL | {"size": "3"}, ["published as they are", "--size"]),
+        (INTERVAL | {"method": "auto:aim=top"}, ["bounds nobody", "remove --method"]),
+        (INTERVAL | {"summary": "filter:size=3"}, ["published as they are", "--summary"]),
         (INTERVAL | {"epsilon": "1e-30"}, ["beyond any count", "shorten the lists"]),
         # auto and the rest
-        ({"for": "recommend"}, ["there are no contexts: add --context NAME"]),
+        ({"method": "auto:aim=recommend"}, ["there are no contexts: add --context NAME"]),
         ({"split": "items=1"}, ["auto divides epsilon itself", "remove --split"]),
-        ({"repeats": "no", "quantity": "visit", "max_quantity": "3"}, ["remove --quantity"]),
-        ({"epsilon": "1e-15"}, ["too small for auto", "for example --max-records 1"]),
-        ({"features": "genres.csv"} | DAYS, ["add --context-per-user 'weekday'"]),
+        (
+            {"method": "auto:repeats=no", "quantity": "visit", "max_quantity": "3"},
+            ["remove --quantity"],
+        ),
+        ({"epsilon": "1e-15"}, ["too small for auto", "for example --method sra:max-records=1"]),
     ],
 )
 def test_what_does_not_go_together(town: Town, options: dict[str, str], words: list[str]) -> None:
-    town.refuses(town.arguments(max_records=None, **options), USAGE, *words)
+    town.refuses(town.arguments(**{"method": None} | options), USAGE, *words)
 
 
 def test_contexts_of_users_are_all_or_none(town: Town) -> None:
     """For --top as for auto: one of two contexts says nothing about their combinations."""
-    both = [*town.arguments(max_records=None, **DAYS), "--context", "note", "--values", "note=a,b"]
-    for more in ([], ["--top", "2"]):
+    both = [*town.arguments(method=None, **DAYS), "--context", "note", "--values", "note=a,b"]
+    for method in ("auto:", "top:k=2,"):
         town.refuses(
-            [*both, *more, "--context-per-user", "weekday"], USAGE,
-            "'note' is not in --context-per-user", "--context-per-user 'weekday,note'",
+            [*both, "--method", f"{method}context-per-user=weekday"], USAGE,
+            "'note' is not in context-per-user", "Name all of them (weekday, note)",
         )  # fmt: skip
-
-
-def test_features_of_other_items(town: Town) -> None:
-    town.write("genres.csv", "place,genre\nBAR,drinks\nCAFE,drinks\n")
-    asked = town.arguments(max_records=None, features="genres.csv", context_per_user="weekday")
-    asked += ["--context", "weekday", "--values", "weekday=Mon,Tue"]
-    town.refuses(asked, INPUT, "--features 'genres.csv:COLUMN'", "spell them as the list does")
 
 
 def test_a_tiny_epsilon_of_interval_noise_is_no_failure(town: Town) -> None:
     """What noise of this size deviates by is beyond powers of floats: it once failed, charged."""
     town.write("many.csv", "place\nbar\n" + "".join(f"p{n}\n" for n in range(49)))
-    asked = {"items": "many.csv", "max_records": None, "epsilon": "1e-9"}
+    asked = {"items": "many.csv", "method": None, "epsilon": "1e-9"}
     ended = crowdtally(*town.arguments(**asked, **INTERVAL))
     assert ended.code == 0, str(ended)
     assert "Warning" not in ended.err
 
 
 def test_the_top_items_say_what_is_counted_and_what_an_accuracy_costs(town: Town) -> None:
-    ended = crowdtally(*town.arguments(max_records=None, top="2"))
+    ended = crowdtally(*town.arguments(method="top:k=2"))
     assert "Each user is counted once in each of their cells" in ended.err
-    _, *asked = town.arguments(max_records=None, top="2", epsilon=None, output=None)
+    _, *asked = town.arguments(method="top:k=2", epsilon=None, output=None)
     planned = crowdtally("plan", *asked, "--half-width", "20")
     assert planned.code == 0, str(planned)
     assert "in one item's count within ±20 type --epsilon" in planned.out
@@ -328,11 +331,12 @@ def test_the_top_items_say_what_is_counted_and_what_an_accuracy_costs(town: Town
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"for_": "recommend"}, "add contexts=[NAME], or remove for_='recommend'"),
-        ({"context_per_user": 3}, "context_per_user is a context, or a list of them"),
-        ({"features": "f.csv"}, "add contexts=[NAME], context_per_user=NAME, or remove features"),
-        ({"top": 2, "for_": "top"}, "for_='top' is the way to good top lists"),
-        ({"noise": "interval", "count": "users", "repeats": "no"}, "remove noise='interval'"),
+        ({"method": ct.Auto("recommend")}, "method=ct.Auto(aim='recommend') is for what to show"),
+        ({"method": ct.Top(2), "pairs": True}, "method=ct.Auto(aim='top') is the way to good top"),
+        (
+            {"noise": "interval", "count": "users", "method": ct.Auto(repeats=False)},
+            "remove method, or noise='interval'",
+        ),
     ],
 )
 def test_in_python_they_name_parameters(town: Town, options: dict[str, object], words: str) -> None:

@@ -45,7 +45,7 @@ def test_what_everyone_needs_comes_first(name: str, monkeypatch: pytest.MonkeyPa
     assert max(map(len, shown.splitlines())) <= 80
     titles = [f"\n{title}:\n" for title in TITLES.values() if f"\n{title}:\n" in shown]
     assert titles[0] == "\nWhat everyone needs:\n"
-    assert len(titles) >= 7
+    assert len(titles) >= 6
     places = [shown.index(title) for title in titles]
     assert places == sorted(places)
     first = [
@@ -56,6 +56,40 @@ def test_what_everyone_needs_comes_first(name: str, monkeypatch: pytest.MonkeyPa
     assert sorted(flags) == sorted(FIRST[name])
     for flag in flags:
         assert places[0] < shown.index(f"{flag} ") < places[1]
+
+
+def test_the_help_of_a_release_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(crowdtally("release", "--help").out.splitlines()) <= 90
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("--method", "help"), ["  sra ", "  discover "]),
+        (("--method", "hpa:help"), ["  max-records ", "  popularity-records ", "Default: 10."]),
+        (("--summary", "help"), ["  filter-priority "]),
+        (("--summary", "filter:help"), ["  cut ", "  size ", "  sides "]),
+        (("--transform", "dyadic:help"), ["  columns "]),
+    ],
+)
+def test_values_explain_themselves(typed: tuple[str, str], words: list[str]) -> None:
+    """Without records and all else that a release needs."""
+    ended = crowdtally("release", *typed)
+    assert (ended.code, ended.err) == (0, "")
+    for word in words:
+        assert word in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_a_value_that_is_none_is_refused_with_what_there_is() -> None:
+    for typed, words in (
+        ("srra:help", "unknown --method 'srra'. Did you mean 'sra'?"),
+        ("sra:max-record=3", "Type --method sra:help to see them."),
+    ):
+        ended = crowdtally("release", "records.csv", "--method", typed)
+        assert (ended.code, ended.out) == (USAGE, "")
+        assert words in ended.err
 
 
 def asking(*words: str, incomplete: str = "") -> dict[str, str]:
@@ -80,7 +114,7 @@ def completed(*words: str, incomplete: str = "") -> list[str]:
 
 def test_the_installed_program_offers_the_same(town: Town) -> None:
     columns = (("plan", "records.csv", "--user"), "u")
-    for words, incomplete in ((("release", "x", "--choose"), ""), columns):
+    for words, incomplete in ((("release", "x", "--summary"), ""), columns):
         ended = installed(env=asking(*words, incomplete=incomplete))
         assert ended.err == ""
         assert ended.out.split() == completed(*words, incomplete=incomplete) != []
@@ -89,12 +123,12 @@ def test_the_installed_program_offers_the_same(town: Town) -> None:
 @pytest.mark.parametrize(
     ("option", "incomplete", "offered"),
     [
-        ("--bounding", "dp", {"dpsense", "dpsense-s"}),
-        ("--choose", "", {"rank", "dpsense", "histogram"}),
-        ("--publishing", "f", {"filter", "filter-priority"}),
+        ("--method", "dp", {"dpsense", "dpsense-s"}),
+        ("--method", "d", {"declared", "dpsense", "dpsense-s", "discover"}),
+        ("--summary", "f", {"filter", "filter-priority"}),
         ("--transform", "ha", {"haar"}),
         ("--count", "", {"records", "users"}),
-        ("--sides", "", {"one", "two"}),
+        ("--noise", "", {"auto", "laplace", "gaussian", "interval"}),
         ("--engine", "s", {"spark"}),
     ],
 )

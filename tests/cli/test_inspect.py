@@ -32,7 +32,7 @@ def test_it_says_first_that_it_is_private(town: Town) -> None:
     ended = inspected(town)
     assert ended.out.startswith("For your eyes only: these numbers are exact and private.")
     assert "do not publish" in " ".join(ended.out.split())
-    assert "--choose rank" in ended.out
+    assert "(choose=rank)" in ended.out
     assert "not covered by the guarantee" in " ".join(ended.out.split())
     assert max(map(len, ended.out.splitlines())) < 80
     assert not town.ledger.exists()
@@ -83,14 +83,14 @@ def test_numbers(town: Town) -> None:
 
 
 def test_shapes(town: Town) -> None:
-    rows = inspected(town, "--user-per-row", user=None, max_records=None)
+    rows = inspected(town, "--user-per-row", user=None, method=None)
     assert "Each row is one person: there is nothing to bound" in rows.out
-    stated = inspected(town, user=None, max_records=None, bounded_to="7")
+    stated = inspected(town, user=None, method=None, bounded_to="7")
     assert "nobody is said to have more than 7: there is" in stated.out
-    weighed = inspected(town, "--user-per-row", user=None, max_records=None, weight="count")
+    weighed = inspected(town, "--user-per-row", user=None, method=None, weight="count")
     assert "Persons that the rows left stand for: 180." in weighed.out
     assert "Each row is one person" not in weighed.out
-    found = inspected(town, "--discover-items", items=None)
+    found = inspected(town, items=None, method="discover:columns=item,max-records=10")
     assert "item place" in found.out
     table = inspected(town, item=None, items=None, attributes="weekday", values="weekday=Mon")
     assert "attribute weekday" in table.out
@@ -118,7 +118,9 @@ def test_persons_are_called_persons(town: Town) -> None:
 def test_discovery_keeps_different_items(town: Town) -> None:
     rows = pq.read_table(town.folder / "records.parquet").to_pylist()
     different = {(row["user_id"], row["place"]) for row in rows}
-    found = json.loads(inspected(town, "--discover-items", "--json", items=None).out)["spread"]
+    found = json.loads(
+        inspected(town, "--json", items=None, method="discover:columns=item,max-records=10").out
+    )["spread"]
     assert (found["counted"], found["records"]) == ("items", len(different))
     assert len(different) < len(rows)
 
@@ -129,8 +131,8 @@ def test_discovery_keeps_different_items(town: Town) -> None:
         ({"user": "usr_id"}, INPUT, "Did you mean 'user_id'?"),
         ({"item": "plaec"}, INPUT, "Did you mean 'place'?"),
         ({"items": None}, USAGE, "--items FILE"),
-        ({"max_records": "0"}, USAGE, "--max-records"),
-        ({"bounding": "sar"}, USAGE, "Did you mean 'sra'?"),
+        ({"method": "sra:max-records=0"}, USAGE, "max_records of SRA"),
+        ({"method": "sar"}, USAGE, "Did you mean 'sra'?"),
         ({"epsilon": "0"}, USAGE, "epsilon"),
         ({"engine": "sparc"}, USAGE, "there is no engine 'sparc'"),
         ({"engine_setting": "a"}, USAGE, "KEY=VALUE"),
@@ -155,12 +157,12 @@ def test_damage_and_missing_files(town: Town) -> None:
 def test_in_python_it_names_pythons_parameters(town: Town) -> None:
     records = ct.read("records.parquet", user="user_id", item="place")
     found = ct.inspect(records, ct.Domain(["bar"]))
-    assert "What max_records would keep" in str(found)
-    assert "choose='rank'" in str(found)
+    assert "What the bound would keep" in str(found)
+    assert "(choose=rank)" in str(found)
     assert not town.ledger.exists()
     assert ct.inspect(records, ct.Domain(["bar"]), epsilon=1) == found
-    with pytest.raises(ct.UsageError, match="discover needs delta"):
-        ct.inspect(records, None, epsilon=1, discover_items=True)
+    with pytest.raises(ct.UsageError, match="discovery needs delta"):
+        ct.inspect(records, None, epsilon=1, method=ct.Discover("item"))
     with pytest.raises(ct.UsageError, match="records come from"):
         ct.inspect([1], ct.Domain(["bar"]))  # type: ignore[arg-type]
 

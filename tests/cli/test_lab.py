@@ -44,9 +44,12 @@ def arguments(records: str = "records.parquet", **options: str | None) -> list[s
         ({"jobs": "0"}, "--jobs must be a whole number between 1"),
         ({"max_records": "1,x"}, "received 'x'"),
         ({"methods": "srra"}, "Did you mean 'sra'?"),
-        ({"methods": "dpsense-s", "scalings": "3"}, "'dpsense-s' cannot run on these data"),
-        ({"bounding": "sra"}, "tries every --bounding itself"),
-        ({"size": "1"}, "no method that is compared takes --size"),
+        (
+            {"methods": "dpsense-s", "fields": "scalings=3"},
+            "'dpsense-s' cannot run on these data",
+        ),
+        ({"fields": "choose=rank"}, "tries every choose itself"),
+        ({"fields": "size=1"}, "no method that is compared has a field size"),
         ({"engine": "spark"}, "a comparison runs on DuckDB"),
         ({"items": None}, "--items FILE"),
         ({"output": "records.csv"}, "is a file"),
@@ -66,9 +69,7 @@ def test_records_that_cannot_be_read_are_refused(town: Town) -> None:
     town.refuses(arguments("recrods.parquet"), INPUT, "Did you mean 'records.parquet'?")
     town.refuses(arguments(user="usr_id"), INPUT, "user_id")
     town.refuses([*arguments(), "--pairs"], USAGE, "remove --pairs")
-    town.refuses(
-        [*arguments(items=None), "--discover-items"], USAGE, "remove --discover"
-    )  # fmt: skip
+    town.refuses(arguments(items=None), USAGE, "--items FILE")
 
 
 def test_a_release_is_no_place_for_it(town: Town) -> None:
@@ -122,8 +123,8 @@ def test_a_password_is_not_written_down(town: Town, monkeypatch: pytest.MonkeyPa
 
 def test_options_of_a_release_that_mean_nothing_here_are_not_offered() -> None:
     options = {o for p in COMMANDS["crowdtally lab compare"].params for o in p.opts if not p.hidden}
-    assert {"--user", "--items", "--cap", "--count", "--methods", "--runs", "--jobs"} <= options
-    assert not options & {"--bounding", "--choose", "--split", "--delta", "--ledger"}
+    assert {"--user", "--items", "--fields", "--count", "--methods", "--runs", "--jobs"} <= options
+    assert not options & {"--method", "--summary", "--discover", "--split", "--delta", "--ledger"}
 
 
 # ---- ``crowdtally lab audit`` and ``lab audit-request``, as a stranger types them ----------------
@@ -212,7 +213,7 @@ def test_a_page_is_not_written_into_a_release(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["release.json"]
 
 
-REQUEST = ("--user", "who", "--item", "place", "--max-records", "3", "--epsilon", "2")
+REQUEST = ("--user", "who", "--item", "place", "--method", "sra:max-records=3", "--epsilon", "2")
 
 
 @pytest.fixture
@@ -243,15 +244,15 @@ def test_a_request_of_ones_own_is_attacked_and_its_records_are_not_read(tmp_path
 def test_the_same_in_python() -> None:
     records = ct.read(pa.table({}), user="who", item="place")
     domain = ct.Domain(["a", "b"])
-    found = lab.audit_request(records, domain, epsilon=1, max_records=1, seconds=1)
+    found = lab.audit_request(records, domain, epsilon=1, method=ct.SRA(1), seconds=1)
     (row,) = found.rows
     assert row.name == "your request"
     assert 0 <= row.certified <= 1
     assert str(found).startswith(ABOUT)
     with pytest.raises(UsageError, match="seconds is how long each row is attacked"):
         lab.audit("sra", seconds=0)
-    with pytest.raises(UsageError, match="popularity_records is for bounding"):
-        lab.audit_request(records, domain, epsilon=1, popularity_records=3)
+    with pytest.raises(UsageError, match="SRA has no field 'popularity_records'"):
+        lab.audit_request(records, domain, epsilon=1, method=ct.SRA(popularity_records=3))
     with pytest.raises(UsageError, match="epsilon"):
         lab.audit("sra", epsilon=[1, 2])
 

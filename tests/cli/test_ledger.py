@@ -289,7 +289,8 @@ def test_a_release_says_all_that_was_spent(path: Path, tmp_path: Path) -> None:
     crowdtally("ledger", "create", "taxi", "--epsilon", "9", "--delta", "1e-9", *LIMIT[4:])
     typed = (
         "release", str(records), "--user", "driver", "--item", "place", "--items",
-        str(tmp_path / "places.csv"), "--epsilon", "1/2", "--dataset", "taxi", "--max-records", "1",
+        str(tmp_path / "places.csv"), "--epsilon", "1/2", "--dataset", "taxi",
+        "--method", "sra:max-records=1",
     )  # fmt: skip
     first = crowdtally(*typed, "-o", str(tmp_path / "one"))
     assert first.code == 0, str(first)

@@ -78,14 +78,14 @@ def test_a_charge_that_is_taken_up_is_not_said_to_be_another(
 
 
 def test_another_request_under_the_same_id(home: Path) -> None:
-    assert run(home, "--max-records", "10").code == 0
-    other = run(home, "--max-records", "3")
+    assert run(home, "--method", "sra:max-records=10").code == 0
+    other = run(home, "--method", "sra:max-records=3")
     assert other.code == 2
-    assert "--max-records was 10 and is 3" in other.err
+    assert "max-records was 10 and is 3" in other.err
     (home / "items.csv").write_text("item\nx\nz\ny\n")
     other = run(home)
     assert other.code == 2
-    assert "--items was a list of 3 (SHA-256 " in other.err
+    assert "items was a list of 3 (SHA-256 " in other.err
     assert len(charges(home)) == 1
 
 
@@ -100,8 +100,8 @@ def test_what_others_recorded_under_the_id_is_only_text(home: Path) -> None:
         )  # fmt: skip
     other = run(home)
     assert other.code == 2
-    assert "--items was a list of None (SHA-256 5…) and is a list of 3" in other.err
-    assert "--k\\x1b[2J was \\x1b[31m\\x9b and is not given" in other.err
+    assert "items was a list of None (SHA-256 5…) and is a list of 3" in other.err
+    assert "k\\x1b[2J was \\x1b[31m\\x9b and is not given" in other.err
     assert not {"\x1b", "\x9b"} & set(other.err)
 
 
@@ -155,7 +155,7 @@ def test_in_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def release(**more: Any) -> ct.Release:
         given: dict[str, Any] = {
-            "epsilon": 1, "output": home / "made", "request_id": KEY, "max_records": 10,
+            "epsilon": 1, "output": home / "made", "request_id": KEY, "method": ct.SRA(10),
         }  # fmt: skip
         return ct.release(
             ct.read(rows, user="who", item="item"), ct.Domain(["x", "y"]), dataset="town",
@@ -167,8 +167,8 @@ def test_in_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = release()
     assert again.metadata == first.metadata
     assert again.top(2).rows == first.top(2).rows
-    with pytest.raises(UsageError, match="max_records was 10 and is 3"):
-        release(max_records=3)
+    with pytest.raises(UsageError, match="max-records was 10 and is 3"):
+        release(method=ct.SRA(3))
     with pytest.raises(UsageError, match="request_id needs a folder for the release, output=DIR"):
         release(output=None)
     for purpose in ("", 7):
@@ -179,7 +179,7 @@ def test_in_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_sketch_is_shown_again(home: Path) -> None:
     """Its seed is fresh in each run, and no part of what was asked for."""
-    options = ("--transform", "sketch", "--buckets", "2")
+    options = ("--transform", "sketch:buckets=2")
     assert run(home, *options).code == 0
     assert run(home, *options).code == 0
     assert len(charges(home)) == 1
@@ -190,11 +190,11 @@ def test_a_sketch_is_shown_again(home: Path) -> None:
 
 MISTAKES = {
     "epsilon": ({"epsilon": "-1"}, "epsilon"),
-    "the bound of records": ({"max_records": "0"}, "--max-records"),
-    "the rule of bounding": ({"bounding": "sar"}, "'sar'"),
-    "two options at odds": ({"bounding": "sra", "scalings": "2"}, "scalings"),
-    "the kind of publishing": ({"publishing": "filtre"}, "'filtre'"),
-    "a size without its publishing": ({"publishing": "dense", "size": "10"}, "size"),
+    "the bound of records": ({"method": "sra:max-records=0"}, "max_records of SRA"),
+    "the rule of bounding": ({"method": "sar"}, "'sar'"),
+    "two options at odds": ({"method": "sra:scalings=2"}, "scalings"),
+    "the kind of publishing": ({"summary": "filtre"}, "'filtre'"),
+    "a size without its publishing": ({"summary": "dense:size=10"}, "size"),
     "no items": ({"items": None}, "--items"),
 }
 
@@ -283,7 +283,7 @@ def test_a_ledger_that_counts_by_person(known: Town) -> None:
 
 def test_rows_that_were_bounded_elsewhere(known: Town) -> None:
     """From the command to the reader: each of them says whose statement it is."""
-    given = {"user": None, "max_records": None, "bounded_to": "3", "dataset": "elsewhere"}
+    given = {"user": None, "method": None, "bounded_to": "3", "dataset": "elsewhere"}
     ended = crowdtally(*known.arguments(**given), "--cells-once")
     assert ended.code == 0, ended
     facts = stated(known)
@@ -296,7 +296,7 @@ def test_rows_that_were_bounded_elsewhere(known: Town) -> None:
     assert "unit: bounded-elsewhere" in shown.out
     assert "is the publisher's statement, and is not checked" in " ".join(shown.out.split())
     assert "bounded_to=3" in shown.out
-    other = {"bounded_to": None, "max_records": "3", "dataset": "rows", "output": "rows"}
+    other = {"bounded_to": None, "method": "sra:max-records=3", "dataset": "rows", "output": "rows"}
     arguments = known.arguments(**(given | other))
     known.refuses([*arguments, "--user-per-row"], USAGE, "--bounded-to L instead of --user-per-row")
 
@@ -358,7 +358,7 @@ PEOPLE: dict[str, tuple[dict[str, str | None], int, tuple[str, ...]]] = {
         {"quantity": "count", "max_quantity": "3", "pairs": ""}, USAGE, ("--pairs counts which",),
     ),
     "discovered items": (
-        {"quantity": "count", "max_quantity": "3", "items": None, "discover_items": "",
+        {"quantity": "count", "max_quantity": "3", "items": None, "method": "discover:columns=item",
          "delta": "1e-6"},
         USAGE, ("--discover counts users",),
     ),
@@ -367,11 +367,12 @@ PEOPLE: dict[str, tuple[dict[str, str | None], int, tuple[str, ...]]] = {
         ("--quantity", "not with --user-per-row"),
     ),
     "scaled rows without a cap": (
-        {"quantity": "count", "max_quantity": "3", "bounding": "dpsense"}, USAGE, ("--cap R",),
+        {"quantity": "count", "max_quantity": "3", "method": "dpsense"}, USAGE, ("cap=R",),
     ),
     "too much noise": (
-        {"quantity": "count", "max_quantity": str(2**31), "max_records": str(2**31)}, USAGE,
-        ("beyond any count", "--max-records or --max-quantity"),
+        {"quantity": "count", "max_quantity": str(2**31),
+        "method": f"sra:max-records={2**31}"}, USAGE,
+        ("beyond any count", "the bound or --max-quantity"),
     ),
     "too many cells": (
         {"quantity": "count", "max_quantity": str(2**31), "user": "user_id", "item": None,
@@ -412,7 +413,7 @@ def test_words_are_pythons_in_python(known: Town) -> None:
 
 def test_what_is_planned_is_what_is_charged_and_released(known: Town) -> None:
     """l·C in the plan, in the ledger and in the release; a record is worth its quantity."""
-    quantity = {"quantity": "place_id", "max_quantity": "3", "max_records": "20"}
+    quantity = {"quantity": "place_id", "max_quantity": "3", "method": "sra:max-records=20"}
     given = known.arguments(**quantity, epsilon="1000000", dataset="bought")
     asked = known.arguments(**quantity, epsilon="1000000", output=None)[1:]
     planned = crowdtally("plan", *asked, "--json")

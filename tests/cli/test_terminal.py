@@ -258,15 +258,17 @@ def test_slips_in_lists_and_names(town: Town) -> None:
     rows += ["--new-dataset"]
     town.refuses([*rows, "--attributes", "place,"], USAGE, "received 'place,'")
     town.refuses([*rows, "--attributes", "place"], USAGE, "--values place=a,b,c")
-    town.refuses(town.arguments(bounding="SRA"), USAGE, "Did you mean 'sra'?")
+    town.refuses(town.arguments(method="SRA"), USAGE, "Did you mean 'sra'?")
 
 
 def test_what_was_chosen_and_discovered_is_told(town: Town) -> None:
-    chosen = crowdtally(*town.arguments(choose="rank", max_records="9"))
+    chosen = crowdtally(*town.arguments(method="sra:max-records=9,choose=rank"))
     bound = ct.load("out").metadata["method"]["bounds"]["items"]["bound"]
     assert f"Chosen privately for items: a bound of {bound} (at most 9)." in chosen.err
-    found = town.arguments(items=None, delta="1e-6", output="found", dataset="d")
-    told = crowdtally(*found, "--discover-items", "--noise", "laplace")
+    found = town.arguments(
+        items=None, delta="1e-6", output="found", dataset="d", method=None, discover="item"
+    )
+    told = crowdtally(*found, "--noise", "laplace")
     metadata = ct.load("found").metadata
     assert f"Discovered {metadata['domain']['items']['size']} items" in told.err
     assert f"all others together: {metadata['other']['count']} " in told.err
@@ -295,7 +297,7 @@ def test_printing_records_or_a_plan_shows_no_record(town: Town) -> None:
     held = held.drop_columns(["price"])
     for source in (held, held.to_pandas()):
         records = ct.read(source, user="user_id", item="place", joins=[(prices, "visit")])
-        plan = ct.plan(records, ct.Domain(["bar"]), epsilon=1, max_records=10)
+        plan = ct.plan(records, ct.Domain(["bar"]), epsilon=1, method=ct.SRA(10))
         decides = ct.plan(records, ct.Domain(["bar"]), epsilon=1)
         for text in (repr(records), repr(plan), str(plan), repr(decides), str(decides)):
             assert not any(secret in text for secret in SECRETS)
@@ -318,8 +320,8 @@ def test_printing_records_or_a_plan_shows_no_record(town: Town) -> None:
             "a split is {'items'",
         ),
         (
-            lambda r, d: ct.release(r, d, epsilon=1, bonding="hpa", new_dataset=True),
-            "Did you mean 'bounding'?",
+            lambda r, d: ct.release(r, d, epsilon=1, method="hpa", new_dataset=True),
+            "method is a value such as ct.SRA(max_records=10)",
         ),
         (lambda r, d: ct.read("x", user="u", item="i", contexts=5), "names of columns"),
         (lambda r, d: ct.read("x", user="u", item="i", joins=["t"]), "pairs of a source"),
@@ -351,8 +353,10 @@ def test_an_edited_release_is_an_input_that_is_damaged(town: Town) -> None:
 
 
 def test_the_hint_to_set_a_limit_names_the_ledger_that_was_named(town: Town) -> None:
-    found = town.arguments(items=None, delta="1e-6", dataset="d", ledger="my own.sqlite")
-    assert crowdtally(*found, "--discover-items").code == 0
+    found = town.arguments(
+        items=None, delta="1e-6", dataset="d", ledger="my own.sqlite", method=None, discover="item"
+    )
+    assert crowdtally(*found).code == 0
     hint = "crowdtally ledger limit d --epsilon E --delta D --reason TEXT --ledger 'my own.sqlite'"
     assert hint in crowdtally("ledger", "show", "--ledger", "my own.sqlite").out
     plan = ["plan", *town.arguments(output=None, dataset="d", ledger="my own.sqlite")[1:]]

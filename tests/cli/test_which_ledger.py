@@ -218,8 +218,10 @@ def test_a_slip_leaves_no_empty_ledger(town: Town, slip: dict[str, str], code: i
 
 @pytest.mark.parametrize("records", ["recrods.parquet", "recrods-*.parquet"])
 def test_a_slip_without_lists_leaves_no_empty_ledger(town: Town, records: str) -> None:
-    arguments = town.arguments(records, items=None, delta="1e-6", dataset="visits")
-    town.refuses([*arguments, "--discover-items"], INPUT, "recrods")
+    arguments = town.arguments(
+        records, items=None, delta="1e-6", dataset="visits", method=None, discover="item"
+    )
+    town.refuses(arguments, INPUT, "recrods")
     assert list(town.ledger.parent.iterdir()) == []
 
 
@@ -227,15 +229,15 @@ def test_python_is_closed_too(town: Town) -> None:
     records = ct.read("records.parquet", user="user_id", item="place")
     places = ct.Domain(ct.read_list("places.csv", "place"))
     with pytest.raises(MissingLedgerError, match="new_dataset=True") as caught:
-        ct.release(records, places, epsilon=1, max_records=10)
+        ct.release(records, places, epsilon=1, method=ct.SRA(10))
     assert "--new-dataset" not in str(caught.value)
     assert not town.ledger.exists()
-    ct.release(records, places, epsilon=1, dataset="visits", new_dataset=True, max_records=10)
+    ct.release(records, places, epsilon=1, dataset="visits", new_dataset=True, method=ct.SRA(10))
     with pytest.raises(ct.UsageError, match="Did you mean 'visits'") as refused:
-        ct.release(records, places, epsilon=1, dataset="visit", max_records=10)
+        ct.release(records, places, epsilon=1, dataset="visit", method=ct.SRA(10))
     assert "new_dataset=True" in str(refused.value)
     assert "--" not in str(refused.value)
-    assert ct.release(records, places, epsilon=1, dataset="visits", max_records=10).metadata[
+    assert ct.release(records, places, epsilon=1, dataset="visits", method=ct.SRA(10)).metadata[
         "charged"
     ]
 
@@ -331,7 +333,7 @@ def test_from_80_percent_on_the_limit_is_spoken_of(
     records = ct.read("records.parquet", user="user_id", item="place")
     with caplog.at_level(logging.WARNING, "crowdtally"):
         places = ct.Domain(ct.read_list("places.csv", "place"))
-        ct.release(records, places, epsilon="0.5", dataset="visits", max_records=10)
+        ct.release(records, places, epsilon="0.5", dataset="visits", method=ct.SRA(10))
     assert any("90% of the ε that dataset 'visits'" in said.message for said in caplog.records)
     assert not any("crowdtally ledger" in said.message for said in caplog.records)
 

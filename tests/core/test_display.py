@@ -82,7 +82,7 @@ def everything(folder: Path) -> dict[str, Any]:
             ct.read(FRAME.rename_columns(["u", EVIL]), user="u", item=EVIL),
             ct.Domain(many),
             epsilon=1,
-            max_records=10,
+            method=ct.SRA(10),
         ),
         "TopList": top_list(1000, EVIL, labelled=True),
         "Release": release,
@@ -192,19 +192,19 @@ def test_a_release_of_any_form_is_shown() -> None:
 def test_a_plan_shows_its_tables_and_its_words() -> None:
     held = ct.read(FRAME, user="u", item="i")
     plan = ct.plan(
-        held, ct.Domain(["a", "b"]), epsilon=2, guess_users=9, guess_records=99, max_records=10
+        held, ct.Domain(["a", "b"]), epsilon=2, guess_users=9, guess_records=99, method=ct.SRA(10)
     )
     assert repr(plan) == "<Plan ε=2 per user: items (2 cells, ±15)>"
     text = Page(plan._repr_html_()).text
     for words in (
         "items",
         "±15",
-        "max_records=10",
+        "at a bound of 10",
         "Not known: how many rows",
         "epsilon 2 per user",
     ):
         assert words in text, words
-    found = ct.plan(held, epsilon=2, delta="1e-9", discover_items=True)
+    found = ct.plan(held, epsilon=2, delta="1e-9", method=ct.Discover("item"))
     assert "not known" in Page(found._repr_html_()).text
     assert "(not known cells" in repr(found)
 

@@ -69,7 +69,7 @@ def test_a_table_of_several_blocks_keeps_its_order(
 
 
 def test_noise_beside_each_count(tmp_path: Path) -> None:
-    release = hamlet(tmp_path, epsilon="1/3", max_records=4, draws=None)
+    release = hamlet(tmp_path, epsilon="1/3", method=ct.SRA(4), draws=None)
     (facts,) = (t for t in release.metadata["tables"] if t["name"] == "edges")
     scale = Fraction(4) / Fraction(1, 6)
     assert Fraction(facts["noise"]["scale"]) == scale

@@ -40,7 +40,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def released(records: Path, folder: Path, limit: int) -> subprocess.CompletedProcess[str]:
     words = [
         "release", records / "visits.parquet", "--user", "user", "--item", "place", "--items",
-        records / "places.csv", "--epsilon", "1", "--bounding", "sra", "--max-records", "5",
+        records / "places.csv", "--epsilon", "1", "--method", "sra:max-records=5",
         "--ledger", folder / "ledger.sqlite", "--new-dataset", "-o", folder / "out",
     ]  # fmt: skip
     command = [sys.executable, "-c", RUN, str(limit), *map(str, words)]

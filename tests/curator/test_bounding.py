@@ -50,7 +50,7 @@ def test_two_users_of_one_history_keep_different_records(engine: DuckDBEngine, w
 @pytest.mark.parametrize("what", ["records", "users"])
 def test_hand_picking_takes_the_most_popular(engine: DuckDBEngine, what: str) -> None:
     popularity = np.arange(CELLS) * 10 - 30
-    samples = kept(engine, HPA(3, popularity), what)
+    samples = kept(engine, HPA(3, popularity=popularity), what)
     assert list(samples.values()) == [set(range(CELLS - 3, CELLS))] * USERS
 
 

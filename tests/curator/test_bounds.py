@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import crowdtally as ct
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.curator.bounding.scaling import DPSenseL2
+from crowdtally.curator.bounding.scaling import DPSense
 from crowdtally.curator.choices.bounds import (
     BITS,
     DPSenseChoice,
@@ -40,6 +40,7 @@ from kit.conditioned import (
     weighed,
     worst_loss,
 )
+from kit.repeatable import examples
 from kit.sampler_checks import goodness
 
 # ---- The public list, and the statistics that the choices read -----------------------------------
@@ -144,7 +145,7 @@ def databases(cells=4, cap=1):
     return st.lists(row, max_size=8).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(databases(cap=3), st.integers(1, 12), st.sampled_from(["1/7", "0.9", "12", "1.00000001"]))
 def test_the_law_is_the_defined_one(database, most, publish):
     assert agrees(choice(cells=4, most=most, publish=publish, cap=3), database)
@@ -369,7 +370,7 @@ def test_what_is_charged_is_what_is_drawn() -> None:
     """Of two tables a user is in a bin each: Δ² is 2."""
     domain = ct.Domain(range(3), {"day": ["a", "b"]})
     tables = tuple(
-        Table(name, name, grid(axes), RHO, DPSenseL2(9).l1_bound, settled=False)
+        Table(name, name, grid(axes), RHO, DPSense(9, norm="l2").l1_bound, settled=False)
         for name, axes in (("items", domain.axes[:1]), ("edges", domain.axes))
     )
     (part,) = ChooseNorm(tables, 9, RHO, 1).parts()
@@ -389,7 +390,7 @@ def choice_rank(cls=RankChoice, cells=3, candidates=(1, 2, 3, 5), epsilon="1", p
     return cls(cells, candidates, Epsilon.of(epsilon), Epsilon.of(publish))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.tuples(*[st.integers(0, 9)] * 4), max_size=9).map(tuple),
     st.sets(st.integers(1, 40), min_size=1).map(lambda s: tuple(sorted(s))),

@@ -132,7 +132,7 @@ def test_the_items_that_are_measured_are_those_that_were_drawn(tmp_path: Path) -
     rows = [(f"{item}-{n}", item) for item, users in (("a", 40), ("b", 30), ("c", 2), ("d", 1))
             for n in range(users)]  # fmt: skip
     table = pa.table({"user": [user for user, _ in rows], "item": [item for _, item in rows]})
-    made(tmp_path, table, ct.Domain(["a", "b", "c", "d"]), top=2, draws=Picking(3, 2))
+    made(tmp_path, table, ct.Domain(["a", "b", "c", "d"]), method=ct.Top(2), draws=Picking(3, 2))
     assert released(tmp_path, "head") == {"c": 2, "d": 1}
 
 
@@ -144,7 +144,7 @@ def kept(folder: Path, noise: tuple[int, int]) -> dict[str, int]:
     rows = [(user, item) for user, items in enumerate(HAVING) for item in items]
     table = pa.table({"user": [user for user, _ in rows], "item": [item for _, item in rows]})
     made(
-        folder, table, ct.Domain(["a", "b"]), bounding="hpa", max_records=1,
+        folder, table, ct.Domain(["a", "b"]), method=ct.HPA(1),
         draws=GivenNoise(noise),
     )  # fmt: skip
     return released(folder)

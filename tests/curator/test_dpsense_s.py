@@ -25,6 +25,7 @@ from kit.conditioned import (
     weight,
     worst_loss,
 )
+from kit.repeatable import examples
 
 HALVES = (Fraction(1), Fraction(3, 2), Fraction(2))
 TWO = (Fraction(2),)
@@ -52,7 +53,7 @@ def searches(draw):
     return made, tuple(draw(rows))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(searches())
 def test_fast_scores_equal_the_triple_loop(search):
     assert agrees(*search)
@@ -138,7 +139,7 @@ def test_no_neighbours_lose_more_than_epsilon_with_capped_counts(grid):
     assert is_private(tried, all_rows(2, cap=2), 3)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(searches(), st.data())
 def test_one_user_moves_no_score_by_more_than_the_claimed_sensitivity(search, data):
     tried, database = search

@@ -40,7 +40,7 @@ class Curator:
     def release(self, items: list[str], **options: Any) -> Any:
         records = ct.read(ROWS, user="who", item="item")
         request = make_request(
-            records, ct.Domain(items), epsilon=1, **({"max_records": 10} | options)
+            records, ct.Domain(items), epsilon=1, **({"method": ct.SRA(10)} | options)
         )
         outside, _ = surroundings(
             request.sources, output=self.folder / "out", ledger=self.ledger, dataset="town",
@@ -95,7 +95,7 @@ def test_the_share_is_compared_exactly(tmp_path: Path, share: Any) -> None:
             records,
             ct.Domain(["z"]),
             most_dropped=share,
-            **({"max_records": 10} | given),
+            **({"method": ct.SRA(10)} | given),
             new_dataset=True,
         )
         return
@@ -104,7 +104,7 @@ def test_the_share_is_compared_exactly(tmp_path: Path, share: Any) -> None:
             records,
             ct.Domain(["z"]),
             most_dropped=share,
-            **({"max_records": 10} | given),
+            **({"method": ct.SRA(10)} | given),
             new_dataset=True,
         )
     said = str(caught.value)
@@ -125,7 +125,7 @@ def test_a_share_that_is_none(share: Any) -> None:
             dataset="town",
             most_dropped=share,
             new_dataset=True,
-            max_records=10,
+            method=ct.SRA(10),
         )
 
 
@@ -140,7 +140,7 @@ def test_strict_and_a_share_are_one_too_many() -> None:
             strict=True,
             most_dropped=1,
             new_dataset=True,
-            max_records=10,
+            method=ct.SRA(10),
         )
 
 
@@ -154,14 +154,14 @@ def test_python_never_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ledger=tmp_path / "l",
         dataset="t",
         new_dataset=True,
-        max_records=10,
+        method=ct.SRA(10),
     )
     assert made.top(1)
 
 
 def test_the_stages_have_names_that_say_nothing_of_the_records(tmp_path: Path) -> None:
     curator = Curator(tmp_path)
-    curator.release(["x", "y", "z"], bounding="hpa", choose="rank")
+    curator.release(["x", "y", "z"], method=ct.HPA(choose="rank"))
     assert curator.stages == [
         "reading and counting", "charging", "drawing noise for popularity", "counting for choose",
         "drawing noise for choose", "counting for items", "drawing noise for items", "writing",

@@ -14,11 +14,12 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.registry import Entry, Registry
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.ledger import Ledger
-from kit.toys import SmallestCells, Tripled
+from kit.toys import Rounded, SmallestCells, Tripled
 
 HERE = "kit.toys"
 ITEMS = ["a", "b", "c"]
@@ -56,10 +57,10 @@ def bounds(folder: Path) -> list[int]:
 def test_a_transform(tmp_path: Path) -> None:
     with line(TRANSFORMS, "tripled", f"{HERE}:Tripled"):
         plan = ct.plan(
-            ct.read(ROWS, user="who", item="item"), ct.Domain(ITEMS), epsilon=10, max_records=3,
-            transform="tripled",
+            ct.read(ROWS, user="who", item="item"), ct.Domain(ITEMS), epsilon=10, method=ct.SRA(3),
+            transform=Tripled(),
         )  # fmt: skip
-        made = release(tmp_path, transform="tripled", max_records=3)
+        made = release(tmp_path, transform=Tripled(), method=ct.SRA(3))
     assert plan.as_dict()["tables"][0]["sensitivity"] == "9"
     assert bounds(tmp_path) == [9]
     assert made.metadata["tables"][0]["sensitivity"] == 9
@@ -72,7 +73,7 @@ def test_a_transform_that_understates_its_bound_is_stopped(
     """The ledger was told 3; the counts say 9."""
     monkeypatch.setattr(Tripled, "factor", lambda *_: 1)
     with line(TRANSFORMS, "tripled", f"{HERE}:Tripled"), pytest.raises(CrowdtallyError) as caught:
-        release(tmp_path, transform="tripled", max_records=3)
+        release(tmp_path, transform=Tripled(), method=ct.SRA(3))
     assert "was charged for 3 cells of bound 3·1, and was handed 3 cells of bound 9·1" in str(
         caught.value
     )
@@ -81,12 +82,12 @@ def test_a_transform_that_understates_its_bound_is_stopped(
 
 def test_a_publishing(tmp_path: Path) -> None:
     with line(PUBLISHINGS, "rounded", f"{HERE}:Rounded"):
-        made = release(tmp_path, publishing="rounded", max_records=3)
+        made = release(tmp_path, summary=Rounded(), method=ct.SRA(3))
     assert [row[1] % 10 for row in made.table("items").fetchall()] == [0, 0, 0]
 
 
 def test_a_rule(tmp_path: Path) -> None:
-    made = release(tmp_path, bounding=SmallestCells(2))
+    made = release(tmp_path, method=SmallestCells(2))
     counts = {row.item: row.count for row in made.top(3)}
     assert counts["a"] == pytest.approx(USERS, abs=50)
     assert counts["b"] == pytest.approx(USERS, abs=50)
@@ -101,7 +102,7 @@ def test_a_rule_sees_cells_and_quantities_as_one(tmp_path: Path) -> None:
     bought = ROWS.append_column("n", [[2, 9, 1] * USERS])
     made = ct.release(
         ct.read(bought, user="who", item="item", quantity="n", max_quantity=3), ct.Domain(ITEMS),
-        epsilon=100, bounding=SmallestCells(2), output=tmp_path / "out",
+        epsilon=100, method=SmallestCells(2), output=tmp_path / "out",
         ledger=tmp_path / "ledger.sqlite", dataset="toys", new_dataset=True,
     )  # fmt: skip
     counts = {row.item: row.count for row in made.top(3)}
@@ -111,20 +112,34 @@ def test_a_rule_sees_cells_and_quantities_as_one(tmp_path: Path) -> None:
     assert bounds(tmp_path) == [6]
 
 
+class OneMore(SRA):
+    """It overrides how records are kept, and so it is no rule of ours."""
+
+    name = "one more"
+
+    def keep(self, engine: Any, rows: Any, **given: Any) -> Any:
+        return SRA(self.limit + 1).keep(engine, rows, **given)
+
+
+def test_a_subclass_of_ours_is_a_rule_of_ones_own(tmp_path: Path) -> None:
+    made = release(tmp_path, method=OneMore(1))
+    assert made.metadata["method"]["bounding"] == "one more (not a rule of Crowdtally's)"
+    assert sum(row.count for row in made.top(3)) == pytest.approx(USERS, abs=100)
+
+
 def test_a_rule_that_keeps_too_much_is_cut(tmp_path: Path) -> None:
-    made = release(tmp_path, bounding=SmallestCells(1, greedy=True))
+    made = release(tmp_path, method=SmallestCells(1, greedy=True))
     assert sum(row.count for row in made.top(3)) == pytest.approx(USERS, abs=100)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"bounding": object()}, "has a name, a limit"),
-        ({"bounding": SmallestCells(0)}, "must be a whole number"),
-        ({"bounding": SmallestCells(2), "max_records": 3}, "remove max_records"),
-        ({"bounding": SmallestCells(2), "choose": "rank"}, "states its limit"),
-        ({"bounding": SmallestCells(101), "pairs": True}, "at most 100 records"),
-        ({"bounding": SmallestCells(2), "cap": 3}, "bounding='dpsense'"),
+        ({"method": object()}, "has a name, a limit"),
+        ({"method": SmallestCells(0)}, "must be a whole number"),
+        ({"method": SmallestCells}, "the class SmallestCells, without brackets"),
+        ({"method": "sra"}, "the text 'sra'"),
+        ({"method": SmallestCells(101), "pairs": True}, "at most 100 records"),
     ],
 )
 def test_what_a_rule_of_ones_own_cannot_have(
@@ -140,9 +155,9 @@ def test_the_help_lists_a_new_line() -> None:
         "from crowdtally.core.registry import Entry\n"
         "registry._entries['tripled'] = Entry('kit.toys:Tripled', 'a toy')\n"
         "from crowdtally.cli import app\n"
-        "app(['release', '--help'])"
+        "app(['release', '--transform', 'help'])"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "none, dyadic, haar, sketch or tripled" in " ".join(ended.stdout.split())
+    assert ended.stdout.splitlines()[-1].split() == ["tripled", "a", "toy"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from pathlib import Path
@@ -11,10 +12,14 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.values import public
+from crowdtally.curator.bounding import METHODS
 from crowdtally.curator.manifest import asked_of, parameters
 from crowdtally.curator.method import charge_of, method_of
-from crowdtally.curator.request.options import declared
+from crowdtally.curator.request.options import Options
 from crowdtally.curator.request.request import make_request
+from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.ledger import Asked
 
 
@@ -43,10 +48,10 @@ def request(roles: dict[str, Any] | None = None, *, auto: bool = False, **option
     domain: Any = ct.Domain(lists["items"], lists["values"]) if said["item"] else None
     if said["item"] is None:
         domain = ct.Domain(attributes=lists["values"])
-    if options.get("discover_items") or options.get("discover") == "item,day":
+    if isinstance(options.get("method"), ct.Discover) and "item" in options["method"].columns:
         domain = None
-    free = auto or said.get("user_per_row") or {"top", "noise"} & set(options)
-    bound = {} if free else {"bounding": "sra"}
+    free = auto or said.get("user_per_row") or "noise" in options
+    bound = {} if free else {"method": ct.SRA()}
     given = {"epsilon": 1} | bound | options
     return make_request(ct.read(options.pop("source", VISITS), **said), domain, **given)
 
@@ -66,7 +71,12 @@ def test_what_auto_is_told() -> None:
         "split": {"auto": "1"}, "publishing": "dense",
     }  # fmt: skip
     assert "context_per_user" not in told
-    others = [{"for_": "top"}, {"repeats": "no"}, {"context_per_user": "day"}, {"count": "users"}]
+    others = [
+        {"method": ct.Auto("top")},
+        {"method": ct.Auto(repeats=False)},
+        {"method": ct.Auto(context_per_user="day")},
+        {"count": "users"},
+    ]
     asked = [told, *(kept(auto=True, **other) for other in others)]
     assert all(one != other for n, one in enumerate(asked) for other in asked[:n])
     assert asked[3]["context_per_user"] == ["day"]
@@ -110,47 +120,62 @@ OTHERS: dict[str, Any] = {
     "items as text": {"lists": {"items": ["1", "2", "3"]}},
     "values": {"lists": {"values": {"day": ["Mon", "Wed"]}}},
     "count": {"count": "users"},
-    "bounding": {"bounding": "hpa"},
-    "own rule": {"bounding": Own(2)},
-    "own rule's limit": {"bounding": Own(3)},
-    "max_records": {"max_records": 3},
+    "bounding": {"method": ct.HPA()},
+    "hpa's bound": {"method": ct.HPA(3)},
+    "hpa's choice": {"method": ct.HPA(choose="rank")},
+    "declared": {"method": ct.Declared(3)},
+    "own rule": {"method": Own(2)},
+    "own rule's limit": {"method": Own(3)},
+    "max_records": {"method": ct.SRA(3)},
     "auto": {"auto": True},
-    "for_": {"auto": True, "for_": "top"},
-    "repeats": {"auto": True, "repeats": "no"},
-    "context_per_user": {"auto": True, "context_per_user": "day"},
-    "top": {"auto": True, "top": 2},
-    "other top": {"auto": True, "top": 1},
-    "choose": {"choose": "rank"},
-    "popularity_records": {"bounding": "hpa", "popularity_records": 3},
-    "cap": {"bounding": "dpsense", "cap": 2, "max_records": 2},
-    "no cap": {"bounding": "dpsense", "count": "users", "max_records": 2},
-    "scalings": {"bounding": "dpsense-s", "count": "users", "max_records": 2, "scalings": ["3/2"]},
-    "other scalings": {"bounding": "dpsense-s", "count": "users", "max_records": 2,
-                       "scalings": ["4/3"]},
+    "for_": {"method": ct.Auto("top")},
+    "repeats": {"method": ct.Auto(repeats=False)},
+    "context_per_user": {"method": ct.Auto(context_per_user="day")},
+    "top": {"method": ct.Top(2)},
+    "top of users' contexts": {"method": ct.Top(2, context_per_user="day")},
+    "other top": {"method": ct.Top(1)},
+    "choose": {"method": ct.SRA(choose="rank")},
+    "popularity_records": {"method": ct.HPA(popularity_records=3)},
+    "cap": {"method": ct.DPSense(2, cap=2)},
+    "no cap": {"method": ct.DPSense(2), "count": "users"},
+    "dpsense's choice": {"method": ct.DPSense(2, cap=2, choose="rank")},
+    "scaled up, capped": {"method": ct.DPSenseS(2, cap=2, scalings=["3/2"])},
+    "scaled up, chosen": {"method": ct.DPSenseS(2, choose="dpsense"), "count": "users"},
+    "scalings": {"method": ct.DPSenseS(2, scalings=["3/2"]), "count": "users"},
+    "other scalings": {"method": ct.DPSenseS(2, scalings=["4/3"]), "count": "users"},
     "noise": {"noise": "interval", "count": "users"},
     "pairs": {"pairs": True, "roles": {"contexts": ()}, "lists": {"values": {}}},
     "no contexts": {"roles": {"contexts": ()}, "lists": {"values": {}}},
-    "discover_items": {"discover_items": True, "delta": "1e-9", "roles": {"contexts": ()}},
-    "discover": {"discover": "item,day", "delta": "1e-9", "lists": {}},
-    "discover less": {"discover": "day", "delta": "1e-9", "lists": {"values": {}}},
+    "discover_items": {"method": ct.Discover("item"), "delta": "1e-9", "roles": {"contexts": ()}},
+    "discover": {"method": ct.Discover(["item", "day"]), "delta": "1e-9", "lists": {}},
+    "discover, another bound": {
+        "method": ct.Discover(["item", "day"], 3), "delta": "1e-9", "lists": {},
+    },
+    "discover less": {"method": ct.Discover("day"), "delta": "1e-9", "lists": {"values": {}}},
     "gaussian": {"noise": "gaussian", "delta": "1e-9"},
     "delta": {"noise": "gaussian", "delta": "1e-6"},
     "norm": {
-        "bounding": "dpsense", "norm": "l2", "count": "users", "delta": "1e-9", "max_records": 2,
+        "method": ct.DPSense(2, norm="l2"), "count": "users", "delta": "1e-9",
     },
-    "publishing": {"publishing": "filter", "cut": 0},
-    "cut": {"publishing": "filter", "cut": 1},
-    "size": {"publishing": "filter", "size": 2},
-    "sides": {"publishing": "filter", "cut": 0, "sides": "one"},
-    "threshold": {"publishing": "threshold", "threshold": "5/2"},
-    "guess_total": {"publishing": "threshold", "threshold": "5/2", "guess_total": 9},
-    "priority": {"publishing": "priority", "size": 2},
-    "filter-priority": {"publishing": "filter-priority", "size": 2, "cut": 1},
-    "transform": {"transform": "dyadic", "ordered": ["day"]},
-    "haar": {"transform": "haar", "ordered": ["day"]},
-    "ordered": {"transform": "dyadic", "ordered": ["item"]},
-    "buckets": {"transform": "sketch", "buckets": 2},
-    "sketch_rows": {"transform": "sketch", "buckets": 2, "sketch_rows": 3},
+    "publishing": {"summary": ct.Filter(cut=0)},
+    "cut": {"summary": ct.Filter(cut=1)},
+    "size": {"summary": ct.Filter(size=2)},
+    "sides": {"summary": ct.Filter(cut=0, sides="one")},
+    "threshold": {"summary": ct.Threshold("5/2")},
+    "guess_total": {"summary": ct.Threshold("5/2", guess_total=9)},
+    "threshold's size": {"summary": ct.Threshold(size=2)},
+    "threshold's sides": {"summary": ct.Threshold("5/2", sides="one")},
+    "priority": {"summary": ct.Priority(2)},
+    "priority's threshold": {"summary": ct.Priority(2, threshold=3)},
+    "priority's sides": {"summary": ct.Priority(2, sides="one")},
+    "filter-priority": {"summary": ct.FilterPriority(2, cut=1)},
+    "filter-priority's threshold": {"summary": ct.FilterPriority(2, cut=1, threshold=3)},
+    "filter-priority's sides": {"summary": ct.FilterPriority(2, cut=1, sides="one")},
+    "transform": {"transform": ct.Dyadic("day")},
+    "haar": {"transform": ct.Haar("day")},
+    "ordered": {"transform": ct.Dyadic("item")},
+    "buckets": {"transform": ct.Sketch(2)},
+    "sketch_rows": {"transform": ct.Sketch(2, rows=3)},
     "split": {"split": {"items": "1/4", "edges": "3/4"}},
     "strict": {"strict": True},
     "most_dropped": {"most_dropped": "1/3"},
@@ -167,8 +192,20 @@ def test_every_parameter_makes_another_request() -> None:
 
 def test_every_option_of_a_release_is_tried_above() -> None:
     """An option that is added must be kept too: it has to appear here, by its name."""
-    tried = {name for given in OTHERS.values() for name in given}
-    assert set(declared()) - {"features"} <= tried  # a file of theirs is tried with what reads it
+    given = [one for options in OTHERS.values() for one in options.values()]
+    fields = {
+        (type(one), name) for one in given if dataclasses.is_dataclass(one)
+        for name, field in public(type(one)).items() if getattr(one, name) != field.default
+    }  # fmt: skip
+    there = {
+        (kind, name)
+        for registry in (METHODS, PUBLISHINGS, TRANSFORMS)
+        for kind in map(registry.load, registry)
+        for name in public(kind)
+    }
+    assert there <= fields
+    tried = {name for options in OTHERS.values() for name in options}
+    assert {field.name for field in dataclasses.fields(Options)} <= tried
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -2,106 +2,23 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import isqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import crowdtally as ct
-from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.bounding.scaling import GRID
 from crowdtally.curator.counting.count import Reading, count
 from crowdtally.curator.method import method_of
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.auto.course import Course, worth
-from crowdtally.errors import CrowdtallyError
 from crowdtally.lab.rehearse import Keyed
-from crowdtally.laws.conversion import delta_of, rho_of
-from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
 from kit.publishing import made, visits
-
-# ---- The account of ``auto``: in ε, in ρ, and turned from one into the other ---------------------
-
-
-ONE, DELTA = Epsilon(Fraction(1)), Delta.of("1e-9")
-
-
-def sized(total: Epsilon | Rho = ONE) -> Course:
-    course = Course(total)
-    return course.spend("sizes", course.share(Fraction(3, 100)), "first")[0]
-
-
-def test_a_course_of_rho_is_drawn_in_rho() -> None:
-    course, price = Course(Rho(Fraction(1, 50))).spend("sizes", Fraction(1, 100), "first")
-    assert price == Rho(Fraction(1, 100))
-    assert course.left == Fraction(1, 100)
-    assert course.as_dict()["steps"] == [{"name": "sizes", "rho": "0.01", "why": "first"}]
-    assert (course.as_dict()["rho"], course.as_dict()["unspent"]) == ("0.02", "0.01")
-
-
-def test_what_is_left_is_turned_once() -> None:
-    turned = sized().turn(DELTA)
-    granted = rho_of(Fraction(97, 100), DELTA)
-    assert turned.total == Rho(granted)
-    assert (turned.spent, turned.left) == (0, granted)  # the sizes were paid for in ε
-    assert delta_of(turned.left, Fraction(97, 100)) <= DELTA.value
-    assert turned.left < rho_of(Fraction(1), DELTA)
-    with pytest.raises(CrowdtallyError, match="once more"):
-        turned.turn(DELTA)
-    later, price = turned.spend("items", granted, "all of it")
-    assert isinstance(price, Rho)
-    assert later.left == 0
-    assert [next(iter(one)) for one in later.as_dict()["steps"]] == ["name", "name"]
-    assert [set(one) & {"epsilon", "rho"} for one in later.as_dict()["steps"]] == [
-        {"epsilon"},
-        {"rho"},
-    ]
-
-
-def test_a_course_of_epsilon_says_what_it_always_said() -> None:
-    course = sized().pass_over("pilot", "no need")
-    assert course.as_dict() == {
-        "steps": [
-            {"name": "sizes", "epsilon": "0.03", "why": "first"},
-            {"name": "pilot", "epsilon": "0", "why": "no need"},
-        ],
-        "unspent": "0.97",
-    }
-
-
-@given(st.lists(st.fractions(0, Fraction(2, 5), max_denominator=1000), max_size=8))
-def test_no_step_goes_beyond_what_was_turned(shares: list[Fraction]) -> None:
-    course = sized().turn(DELTA)
-    drawn = Fraction(0)
-    for place, share in enumerate(shares):
-        cost = course.share(share)
-        if not 0 < cost <= course.left:
-            with pytest.raises(CrowdtallyError, match="would spend"):
-                course.spend(f"step {place}", cost, "too much")
-            continue
-        course, price = course.spend(f"step {place}", cost, "some")
-        drawn += price.value
-    assert drawn == course.spent <= course.total.value
-    assert delta_of(drawn, Fraction(97, 100)) <= DELTA.value
-
-
-@given(st.fractions(Fraction(1, 10**4), Fraction(1, 10), max_denominator=10**4))
-def test_what_rho_is_worth_deviates_as_its_noise_does(rho: Fraction) -> None:
-    """For counts of bound 2^20 in L1, or in L2."""
-    gaussian = GaussianNoise(2**40 / (2 * rho)).std()
-    laplace = DiscreteLaplace(Fraction(2**20 / worth(Rho(rho)))).std()
-    assert gaussian == pytest.approx(laplace, rel=1e-6)
-
 
 # ---- Tables of rows scaled to a norm: each by its own rows, within the bound that it states ------
 
@@ -118,7 +35,7 @@ def counted() -> list[np.ndarray]:
     records = ct.read(pa.table(named), user="user", item="item", contexts=["day"])
     request = make_request(
         records, ct.Domain(range(2 * len(HISTORIES)), {"day": DAYS}), epsilon=1, delta="1e-9",
-        bounding="dpsense", norm="l2", max_records=THETA, cap=CAP,
+        method=ct.DPSense(THETA, cap=CAP, norm="l2"),
     )  # fmt: skip
     with DuckDBEngine() as engine:
         prepared = prepare(engine, request.records, request.domain, request.sources)
@@ -157,14 +74,15 @@ OTHERS = [(2, 0, "a"), (2, 0, "b"), (2, 1, "b"), (3, 0, "a"), (3, 0, "a"), (3, 2
 NOBODY = [(None, 0, "a"), (2, None, "a"), (2, 1, None), (2, 99, "a")]
 
 
-def counted_top(hers: list[tuple[int, str]], **options: Any) -> np.ndarray:
+def counted_top(hers: list[tuple[int, str]], per_user: str | tuple[str, ...] = ()) -> np.ndarray:
     """Distinct users of (item, day), the sampling key fixed."""
     rows = [*OTHERS, *NOBODY, *((1, item, day) for item, day in hers)]
     named = {name: [row[n] for row in rows] for n, name in enumerate(("user", "item", "day"))}
     records = ct.read(pa.table(named), user="user", item="item", contexts=["day"])
     request = make_request(
-        records, ct.Domain(range(ITEMS), {"day": DAYS_TOP}), epsilon=1, top=1, **options
-    )
+        records, ct.Domain(range(ITEMS), {"day": DAYS_TOP}), epsilon=1,
+        method=ct.Top(1, context_per_user=per_user),
+    )  # fmt: skip
     with DuckDBEngine() as engine:
         prepared = prepare(engine, request.records, request.domain, request.sources)
         first = next(method_of(request).ask())
@@ -191,7 +109,7 @@ def test_a_user_of_one_context_is_in_one_block_also_where_that_was_declared_wron
     hers: list[tuple[int, str]],
 ) -> None:
     """Blocks have draws of their own at the whole ε: in two of them she would pay half."""
-    added = counted_top(hers, context_per_user="day") - counted_top([], context_per_user="day")
+    added = counted_top(hers, "day") - counted_top([], "day")
     assert set(added.ravel().tolist()) <= {0, 1}
     assert added.any(axis=0).sum() == 1
     assert (added.any(axis=1) == [any(item == i for i, _ in hers) for item in range(ITEMS)]).all()
@@ -201,10 +119,10 @@ def test_a_user_of_one_context_is_in_one_block_also_where_that_was_declared_wron
 def test_top_items_by_rho_are_released_and_read(per_user: bool, tmp_path: Path) -> None:
     """Gaussian noise on the selected cells: checked, described, ranked and reported."""
     rows = visits({(item, day): 400 - 20 * item for item in range(6) for day in DAYS_TOP}, "day")
-    options: dict[str, Any] = {"context_per_user": "day"} if per_user else {}
+    method = ct.Top(3, context_per_user="day" if per_user else ())
     release = made(
-        tmp_path, rows, ct.Domain(range(6), {"day": DAYS_TOP}), top=3, noise="gaussian", epsilon=4,
-        delta="1e-9", **options,
+        tmp_path, rows, ct.Domain(range(6), {"day": DAYS_TOP}), method=method, noise="gaussian",
+        epsilon=4, delta="1e-9",
     )  # fmt: skip
     (table,) = release.metadata["tables"]
     assert table["sensitivity_squared"] == (3 if per_user else 6)

@@ -64,20 +64,22 @@ def once(events: list[str]) -> list[str]:
 
 def release(folder: Path, source: Any = ROWS, **options: Any) -> ct.Release:
     roles = options.pop("roles", {"user": "who", "item": "item"})
-    domain = None if options.get("discover_items") else ct.Domain(["x", "y", "z"])
+    options = ({"method": ct.SRA(10)} if "user" in roles else {}) | options
+    discovers = isinstance(options.get("method"), ct.Discover)
+    domain = None if discovers else ct.Domain(["x", "y", "z"])
     return ct.release(
         ct.read(source, **roles), domain, epsilon=1, output=folder / "out",
         ledger=folder / "ledger.sqlite", dataset="town", new_dataset=True,
-        **({"max_records": 10} | options),
+        **options,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {}, {"bounding": "dpsense", "count": "users", "max_records": 2}, {"pairs": True},
-        {"roles": {"user_per_row": True, "item": "item"}, "max_records": None},
-        {"discover_items": True, "delta": "1e-3"}, {"publishing": "filter", "cut": 1},
+        {}, {"method": ct.DPSense(2), "count": "users"}, {"pairs": True},
+        {"roles": {"user_per_row": True, "item": "item"}},
+        {"method": ct.Discover("item"), "delta": "1e-3"}, {"summary": ct.Filter(cut=1)},
     ],
     ids=["sample", "scaled rows", "pairs", "rows", "discovery", "summary"],
 )  # fmt: skip
@@ -88,7 +90,7 @@ def test_one_step(options: dict[str, Any], tmp_path: Path, events: list[str]) ->
 
 def test_later_steps_count_after_the_charge(tmp_path: Path, events: list[str]) -> None:
     """Popularity, choice and tables: what steers a later count is released, so it was paid for."""
-    release(tmp_path, bounding="hpa", choose="rank")
+    release(tmp_path, method=ct.HPA(choose="rank"))
     later = ["count", "draw", "count", "draw"]
     first = ["check", "count", "reserve", "start_drawing", "draw"]
     assert once(events) == [*first, *later, "mark_published"]
@@ -152,7 +154,7 @@ def test_each_source_is_located_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ledger=tmp_path / "ledger.sqlite",
         dataset="town",
         new_dataset=True,
-        max_records=10,
+        method=ct.SRA(10),
     )
     assert len(found) == 2
 
@@ -164,7 +166,7 @@ def test_a_step_that_hides_a_part_is_stopped(
     parts = TablesMethod.parts.fget
     monkeypatch.setattr(TablesMethod, "parts", property(lambda method: parts(method)[1:]))
     with pytest.raises(CrowdtallyError, match="do not add up to its epsilon"):
-        release(tmp_path, bounding="hpa")
+        release(tmp_path, method=ct.HPA())
     assert events == []
 
 
@@ -196,7 +198,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path, name: str) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite", create=True)
     with pytest.raises(UsageError, match="not text in UTF-8"):
         ct.release(
-            visits(), PAIR, epsilon=1, max_records=1, output=tmp_path / name, ledger=ledger,
+            visits(), PAIR, epsilon=1, method=ct.SRA(1), output=tmp_path / name, ledger=ledger,
             dataset="town", new_dataset=True,
         )  # fmt: skip
     assert not ledger.charges()
@@ -214,22 +216,21 @@ REFUSED = {
     "candidates of DPSense-S": (
         visits(),
         ct.Domain([str(n) for n in range(10_000)]),
-        {"bounding": "dpsense-s", "choose": "dpsense", "count": "users", "max_records": 10_000},
+        {"method": ct.DPSenseS(10_000, choose="dpsense"), "count": "users"},
         "1010000 candidates",
     ),
     "the whole filter of a tree": (
         *attributes(3),
-        {"publishing": "filter-priority", "cut": 1, "size": 10, "transform": "dyadic",
-         "ordered": ["a0"]},
+        {"summary": ct.FilterPriority(10, cut=1), "transform": ct.Dyadic("a0")},
         "empty ones would be published",
     ),
     "pairs of one item": (visits(), ct.Domain(["x"]), {"pairs": True}, "two items or more"),
     "an epsilon beyond all odds": (
-        visits(), PAIR, {"epsilon": 20_000, "publishing": "filter", "cut": 0, "sides": "one"},
+        visits(), PAIR, {"epsilon": 20_000, "summary": ct.Filter(cut=0, sides="one")},
         "at most 10000",
     ),
     "popularity in noise": (
-        visits(), PAIR, {"epsilon": "1e-9", "bounding": "hpa", "popularity_records": 2**31},
+        visits(), PAIR, {"epsilon": "1e-9", "method": ct.HPA(popularity_records=2**31)},
         "popularity would be beyond any count",
     ),
     "a reserved name in capitals": (
@@ -243,11 +244,11 @@ REFUSED = {
     "a name that the tree needs": (
         ct.read(VISITS, user="who", item="item", contexts={"age": None, "age_level": "age"}),
         ct.Domain(["x"], {"age": [1, 2], "age_level": [1]}),
-        {"transform": "dyadic", "ordered": ["age"]}, "'age_level'",
+        {"transform": ct.Dyadic("age")}, "'age_level'",
     ),
     "a reserved name of discovered items": (
         ct.read(pa.table({"who": ["a"], "low": ["x"]}), user="who", item="low"),
-        None, {"discover_items": True, "delta": "1e-9"}, "'low'",
+        None, {"method": ct.Discover("item"), "delta": "1e-9"}, "'low'",
     ),
 }  # fmt: skip
 
@@ -261,9 +262,9 @@ def test_nothing_is_charged(tmp_path, case):
 
 
 ALLOWED = {
-    "the rank rule beyond 2^62 cells": (7, {"choose": "rank"}),
+    "the rank rule beyond 2^62 cells": (7, {"method": ct.SRA(choose="rank")}),
     "DPSense-S over 10^12 cells": (
-        4, {"bounding": "dpsense-s", "choose": "dpsense", "count": "users", "max_records": 5}
+        4, {"method": ct.DPSenseS(5, choose="dpsense"), "count": "users"}
     ),
 }  # fmt: skip
 
@@ -272,7 +273,7 @@ ALLOWED = {
 def test_wide_tables_have_their_bounds_chosen(tmp_path, case):
     number, options = ALLOWED[case]
     records, domain = attributes(number)
-    made = released(tmp_path, records, domain, epsilon=1, publishing="filter", size=10, **options)
+    made = released(tmp_path, records, domain, epsilon=1, summary=ct.Filter(size=10), **options)
     assert made.metadata["method"]["bounds"]["cells"]["bound"] >= 1
 
 
@@ -298,20 +299,24 @@ def test_the_release_does_not_say_how_long_the_records_took(tmp_path, monkeypatc
         return read_all(*given, **named)
 
     monkeypatch.setattr(publish, "count", slowly)
-    made = released(tmp_path, visits(), PAIR, epsilon=1, max_records=10)
+    made = released(tmp_path, visits(), PAIR, epsilon=1, method=ct.SRA(10))
     assert datetime.fromisoformat(made.metadata["created"]) <= began_reading[0]
 
 
 def test_what_is_expected_before_the_charge_is_what_is_drawn(tmp_path):
     """DPSense-S counts in units of s/g: a cut of 10 is half as many of them at s = 2."""
     records, domain = attributes(4)
-    options = {"bounding": "dpsense-s", "count": "users", "publishing": "filter", "cut": 10}
+
+    def options(scaling: str, cut: int) -> dict[str, object]:
+        method = ct.DPSenseS(scalings=scaling)
+        return {"method": method, "summary": ct.Filter(cut=cut), "count": "users"}
+
     with pytest.raises(UsageError, match="empty ones would be published"):
-        released(tmp_path, records, domain, epsilon=1, scalings=["2"], **options)
+        released(tmp_path, records, domain, epsilon=1, **options("2", 10))
     assert list(tmp_path.iterdir()) == []
-    request = make_request(records, domain, epsilon=1, scalings=["1"], **options | {"cut": 300})
+    request = make_request(records, domain, epsilon=1, **options("1", 300))
     (table,) = request.tables
-    twice = make_request(records, domain, epsilon=1, scalings=["2"], **options | {"cut": 600})
+    twice = make_request(records, domain, epsilon=1, **options("2", 600))
     assert twice.tables[0].expected_empty == table.expected_empty
     assert twice.tables[0].law.std() == 2 * table.law.std()
 
@@ -329,9 +334,9 @@ ROWS_AFTER_CHARGE = "who,item,day\na,x,1\na,y,2\nb,x,1\nc,z,2\n"
 TELLERS = {failures.__file__}
 TELLING = {Reservation.void.fget.__code__}  # type: ignore[attr-defined]
 REQUESTS: dict[str, dict[str, Any]] = {
-    "a named bound": {"bounding": "sra", "max_records": 2},
+    "a named bound": {"method": ct.SRA(2)},
     "auto": {},
-    "a sample": {"bounding": "sra", "max_records": 2, "publishing": "threshold", "threshold": 2},
+    "a sample": {"method": ct.SRA(2), "summary": ct.Threshold(2)},
 }
 
 

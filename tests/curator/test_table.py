@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Pairs, grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.bounding.scaling import GRID, DPSenseS
-from crowdtally.curator.request.options import completed
-from crowdtally.curator.request.table_specs import formed, table_bound
+from crowdtally.curator.request.table_specs import table_bound
 from crowdtally.curator.table import Measured, Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.noise.draws import SystemDraws
-from kit.releases import named_form
+from kit.releases import in_form
 
 # ---- A table knows what was charged for it, and publishes nothing else ---------------------------
 
@@ -38,8 +38,8 @@ class NothingDrawn(SystemDraws):
 
 def test_its_noise_follows_from_bound_epsilon_and_unit() -> None:
     assert TABLE.law.scale == 6
-    tree = formed(
-        "cells", CELLS, Epsilon.of("1/2"), named_form({"transform": "dyadic", "ordered": "age"}),
+    tree = in_form(
+        "cells", CELLS, Epsilon.of("1/2"), {"transform": ct.Dyadic("age")},
         bound=3, unit=Fraction(1, 4),
     )  # fmt: skip
     assert (tree.l1_bound, tree.law.scale, tree.law.unit) == (12, 24, Fraction(1, 4))
@@ -81,15 +81,15 @@ def test_bounds_of_tables() -> None:
     assert table_bound(SRA(5), CELLS, "users") == (5, 1, 5)
     assert table_bound(SRA(5), pairs, "records") == (10, 1, 36)
     assert table_bound(SRA(5), pairs, "users") == (10, 1, 10)
-    scaled = DPSenseS.of(completed({"max_records": 3, "scalings": "1,1.5", "choose": "dpsense"}))
+    scaled = DPSenseS(3, choose="dpsense", scalings=["1", "1.5"])
     squared = 3 * GRID**2  # binary rows
     assert table_bound(scaled, CELLS, "users") == (3 * GRID, Fraction(3, 2) / GRID, squared)
 
 
 def test_each_sketch_has_hashes_of_its_own() -> None:
-    options = named_form({"transform": "sketch", "buckets": 4})
+    options = {"transform": ct.Sketch(4)}
     seeds = {
-        formed("cells", CELLS, Epsilon.of(1), options, bound=1).transform.facts()["seed"]
+        in_form("cells", CELLS, Epsilon.of(1), options, bound=1).transform.facts()["seed"]
         for _ in range(5)
     }
     assert len(seeds) == 5
@@ -97,9 +97,7 @@ def test_each_sketch_has_hashes_of_its_own() -> None:
 
 def test_a_table_is_published_as_it_was_planned() -> None:
     """The rule that keeps cells is computed once, from public numbers."""
-    table = formed(
-        "cells", CELLS, Epsilon.of(1), named_form({"publishing": "filter", "size": 3}), bound=3
-    )
+    table = in_form("cells", CELLS, Epsilon.of(1), {"summary": ct.Filter(size=3)}, bound=3)
     made = table.publish(COUNTS, SystemDraws())
     assert made.facts["cut"] == table.keeping.cut > 0
     assert made.facts["sensitivity"] == table.l1_bound

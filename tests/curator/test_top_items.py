@@ -292,7 +292,7 @@ ROWS = pa.table({"user": [1, 2], "item": [0, 1]})
 
 def made(items: int, **options: Any) -> Request:
     records = ct.read(ROWS, user="user", item="item")
-    given = {"epsilon": 1, "delta": "1e-9", "top": items} | options
+    given = {"epsilon": 1, "delta": "1e-9", "method": ct.Top(items)} | options
     return make_request(records, ct.Domain(range(400)), **given)
 
 

@@ -14,6 +14,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import crowdtally as ct
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.choices.selection import Discovered, OtherMass, UnknownCells
 from crowdtally.errors import UsageError
@@ -408,7 +409,7 @@ def mass(folder: Path, items: list[str], limit: int) -> tuple[list[int], int]:
     rows = pa.table({"user": users, "item": items * USERS})
     release = made(
         folder, rows, None, draws=SilentDraws(),
-        discover_items=True, max_records=limit, epsilon=100, delta="1e-6",
+        method=ct.Discover("item", limit), epsilon=100, delta="1e-6",
     )  # fmt: skip
     counts = parquet.read_table(release.folder / "items.parquet")["count"].to_pylist()
     return counts, release.metadata["other"]["count"]
@@ -431,7 +432,7 @@ def test_the_mass_of_others_is_that_of_the_finest_table(tmp_path: Path) -> None:
     rows = pa.table({"user": users, "item": ["a"] * 2 * USERS, "context": contexts})
     release = made(
         tmp_path, rows, None, draws=SilentDraws(), roles={"contexts": ["context"]},
-        discover="item,context", max_records=2, epsilon=100, delta="1e-6",
+        method=ct.Discover(["item", "context"], 2), epsilon=100, delta="1e-6",
     )  # fmt: skip
     tables = {table["name"]: table["cells"] for table in release.metadata["tables"]}
     assert tables == {"items": 1, "edges": 1}

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import re
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import crowdtally as ct
 from crowdtally.cli.options import GROUPED, by_group
 from crowdtally.core.registry import Registry
-from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.request.options import declared, flag_of
+from crowdtally.core.values import help_of, public
+from crowdtally.curator.bounding import CHOICES, METHODS
+from crowdtally.curator.request.options import Options
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.reader.answers.columns import LABELS, Column, columns_of, schema_of, type_of
@@ -67,17 +67,7 @@ def _type(column: Column) -> str:
 
 def said_of(row: type) -> dict[str, str]:
     """What the docstring under each field of a dataclass, and of its bases, says."""
-    found: dict[str, str] = {}
-    for one in reversed(row.__mro__[:-1]):
-        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
-        assert isinstance(tree, ast.ClassDef)
-        for field, below in zip(tree.body, tree.body[1:], strict=False):
-            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-                assert isinstance(field.target, ast.Name)
-                assert isinstance(below.value, ast.Constant)
-                words = " ".join(str(below.value.value).split()).replace("``", "`")
-                found[field.target.id] = words.replace("|", "\\|")
-    return found
+    return {name: words.replace("|", "\\|") for name, words in help_of(row, "`").items()}
 
 
 # ---- The tables of docs/{api,cli,answers}.md and research/docs, from the code that they are
@@ -128,11 +118,12 @@ _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
 
 def tables() -> dict[str, str]:
     """Every table of the page on Python by its name."""
-    registries = (BOUNDINGS, CHOICES, TRANSFORMS, PUBLISHINGS)
-    return {"options": "\n".join(_options())} | {
-        registry.option.removeprefix("--"): "\n".join(_registry(registry))
-        for registry in registries
-    }
+    found = {"options": "\n".join(_options())}
+    for registry in (METHODS, PUBLISHINGS, TRANSFORMS):
+        name = registry.option.removeprefix("--")
+        found[name] = "\n".join(_values(registry))
+        found[f"{name} fields"] = "\n".join(_value_fields(registry))
+    return found | {"choose": "\n".join(_registry(CHOICES))}
 
 
 def _registry(registry: Registry) -> Iterator[str]:
@@ -142,13 +133,37 @@ def _registry(registry: Registry) -> Iterator[str]:
         yield f"| `{name}` | {entry.words} |"
 
 
+def _values(registry: Registry) -> Iterator[str]:
+    yield "| on the command line | in Python | what it does |"
+    yield "|---|---|---|"
+    for name, entry in registry.items():
+        kind = registry.load(name)
+        known = kind.__name__ in ct.__all__
+        typed = f"`ct.{kind.__name__}({', '.join(public(kind))})`" if known else "`None`"
+        yield f"| `{name}` | {typed} | {entry.words} |"
+
+
+def _value_fields(registry: Registry) -> Iterator[str]:
+    """A row for each field, of all values that have it with the same words."""
+    yield "| field | of | meaning |"
+    yield "|---|---|---|"
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name in registry:
+        kind = registry.load(name)
+        words = help_of(kind, "`")
+        for field in public(kind):
+            rows.setdefault((field, words[field]), []).append(f"`{name}`")
+    for (field, meaning), names in rows.items():
+        yield f"| `{field}` | {', '.join(names)} | {_cell(meaning)} |"
+
+
 def _options() -> Iterator[str]:
     yield "| parameter | on the command line | default | |"
     yield "|---|---|---|---|"
-    for name, (_, option) in declared().items():
-        flag = flag_of(name) + (f" {option.metavar}" if option.metavar else "")
-        flag = flag.replace("|", "\\|")
-        yield f"| `{name}` | `{flag}` | `{option.default!r}` | {option.help} |"
+    words = help_of(Options, "`")
+    for field in fields(Options):
+        flag = f"--{field.name}"
+        yield f"| `{field.name}` | `{flag}` | `{field.default!r}` | {_cell(words[field.name])} |"
 
 
 def command_tables() -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from crowdtally.core.counts import What
 from crowdtally.core.layout import Pairs
 from crowdtally.curator.bounding.sampling import HPA, SRA
-from crowdtally.curator.bounding.scaling import GRID, DPSense, weighted
+from crowdtally.curator.bounding.scaling import GRID, DPSense, DPSenseS, weighted
 from crowdtally.curator.counting.bounded import count, count_scaled
 from crowdtally.records import engine as window
 from crowdtally.records.engine import Engine, held_sum
@@ -177,7 +176,7 @@ def test_a_uniform_subset_is_kept(name: str, start_engine: Start) -> None:
 def test_items_of_equal_popularity_are_taken_uniformly(start_engine: Start) -> None:
     """Item 3 ranks first, the others are equal: one of them goes with it."""
     popularity = np.array([4, 4, 4, 9, 0, 0, 0, 0], dtype=np.int64)
-    kept = samples(start_engine, {"cell": FOUR}, HPA(2, popularity), "records")
+    kept = samples(start_engine, {"cell": FOUR}, HPA(2, popularity=popularity), "records")
     verdict = fit(kept, dict.fromkeys([(0, 3), (1, 3), (2, 3)], 1 / 3))
     assert verdict.fits, str(verdict)
 
@@ -199,16 +198,16 @@ def test_a_hash_without_the_user_is_rejected(start_engine: Start) -> None:
 
 
 SIDES = [reference.histories(together(side)) for side in (EVERYONE, OTHERS)]
-RULES_SCALING = [DPSense(2), DPSense(3, cap=2, scaling=Fraction(3, 2))]
+RULES_SCALING = [DPSense(2), DPSenseS(3, cap=2, scalings=["3/2"])]
 
 
 def check(rule: DPSense, crowd: Crowd, table: Callable[[Histories], Histories]) -> None:
     """Each database's counts with and without its first user, and how far they are apart."""
     found = [_counted(rule, crowd.engine, side) for side in (crowd.everyone, crowd.others)]
     for counts, own in zip(found, SIDES, strict=True):
-        expected = reference.scaled(table(own), rule.theta, rule.cap)
+        expected = reference.scaled(table(own), rule.limit, rule.most)
         assert tally(counts, crowd.cells) == reference.total(expected)
-        assert reference.largest(expected) <= counts.l1_bound == GRID * rule.theta
+        assert reference.largest(expected) <= counts.l1_bound == GRID * rule.limit
         assert counts.unit == rule.scaling / GRID
     assert farthest(*(tally(counts, crowd.cells) for counts in found)) <= rule.l1_bound
 

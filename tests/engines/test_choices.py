@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.layout import Layout
 from crowdtally.curator import questions as bounds
-from crowdtally.curator.bounding.scaling import GRID, DPSenseL2
+from crowdtally.curator.bounding.scaling import GRID, DPSense
 from crowdtally.curator.choices.bounds import log_spaced
 from crowdtally.curator.counting.bounded import count_scaled
 from crowdtally.curator.counting.count import Reading as CrowdReading
@@ -67,7 +68,7 @@ class Reading:
 def asked(side: Prepared, **options: Any) -> Request:
     domain = DOMAIN if side.domain.contexts else PLAIN
     records = BARE.records(None, domain)
-    return make_request(records, domain, epsilon=1, max_records=MOST, **options)
+    return make_request(records, domain, epsilon=1, **options)
 
 
 def read_by(
@@ -97,7 +98,9 @@ def test_the_rank_rule_reads_how_many_records_users_have(
 ) -> None:
     crowd = crowds(BARE)
     for side, own in ((crowd.everyone, FULL), (crowd.others, FEWER)):
-        reading = read_by("RankChoice", crowd, side, monkeypatch, choose="rank")
+        reading = read_by(
+            "RankChoice", crowd, side, monkeypatch, method=ct.SRA(MOST, choose="rank")
+        )
         expected = Counter(cells.total() for cells in own.values())
         assert [histogram(read) for read in reading.read] == [expected]
         # Candidates that end at the longest row would tell how long it is.
@@ -109,7 +112,7 @@ def test_the_rank_rule_of_users_reads_distinct_items(
     crowds: Crowds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crowd = crowds(BARE).without_contexts()
-    options = {"choose": "rank", "count": "users", "pairs": True}
+    options = {"method": ct.SRA(MOST, choose="rank"), "count": "users", "pairs": True}
     reading = read_by("RankChoice", crowd, crowd.everyone, monkeypatch, **options)
     own = reference.of_items(FULL, "users")
     assert [histogram(read) for read in reading.read] == [sums_of(own, 1)]
@@ -119,7 +122,7 @@ def test_scaled_rows_are_read_table_by_table(
     crowds: Crowds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crowd = crowds(BARE)
-    options = {"bounding": "dpsense", "choose": "dpsense", "cap": 2}
+    options = {"method": ct.DPSense(MOST, cap=2, choose="dpsense")}
     reading = read_by("DPSenseChoice", crowd, crowd.everyone, monkeypatch, **options)
     expected = [sums_of(own, 2) for own in (reference.of_items(FULL), FULL)]
     assert [histogram(read) for read in reading.read] == expected
@@ -129,7 +132,7 @@ def test_rows_and_columns_are_read_together(
     crowds: Crowds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crowd = crowds(BARE)
-    options = {"bounding": "dpsense-s", "choose": "dpsense", "cap": 2}
+    options = {"method": ct.DPSenseS(MOST, cap=2, choose="dpsense")}
     reading = read_by("DPSenseSChoice", crowd, crowd.everyone, monkeypatch, **options)
     layouts = [table.cells for table in asked(crowd.everyone, **options).tables]
     tables = (reference.of_items(FULL), FULL)
@@ -180,26 +183,26 @@ def farthest(one: Tally, other: Tally) -> int:
     return max(apart.values())
 
 
-def check(rule: DPSenseL2, crowd: Crowd, table: Callable[[Histories], Histories]) -> None:
+def check(rule: DPSense, crowd: Crowd, table: Callable[[Histories], Histories]) -> None:
     """Each database's counts with and without its first user, and how far they are apart."""
     found = []
     for own, side in zip(SIDES, (crowd.everyone, crowd.others), strict=True):
         counts = count_scaled(crowd.engine, side, rule, side.domain.size).found
         found.append(tally(counts, crowd.cells))
-        assert found[-1] == reference.total(scaled(table(own), rule.theta, rule.cap))
-        assert counts.squared == (GRID * rule.theta) ** 2
-    most = (GRID * rule.theta) ** 2
+        assert found[-1] == reference.total(scaled(table(own), rule.limit, rule.most))
+        assert counts.squared == (GRID * rule.limit) ** 2
+    most = (GRID * rule.limit) ** 2
     assert 0.999 * most < farthest(*found) <= most
 
 
 def test_items_in_context(crowds: Crowds) -> None:
-    check(DPSenseL2(2, cap=2), crowds(BARE), lambda own: own)
+    check(DPSense(2, cap=2, norm="l2"), crowds(BARE), lambda own: own)
 
 
 @pytest.mark.quick_on_spark
 def test_items(crowds: Crowds) -> None:
     """Items by the rows of items: by those in context a user of several contexts weighs more."""
-    check(DPSenseL2(2), crowds(BARE).without_contexts(), reference.of_items)
+    check(DPSense(2, norm="l2"), crowds(BARE).without_contexts(), reference.of_items)
 
 
 def test_the_histogram_of_norms(crowds: Crowds) -> None:

@@ -113,7 +113,7 @@ def nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 def released(start: Start, rows: list[RowRandom], limit: int) -> Released:
     records = Records(BARE.table(rows), "user", "item", {"context": None})
     request = make_request(
-        records, None, epsilon=1, delta="1e-6", max_records=limit, discover="item,context"
+        records, None, epsilon=1, delta="1e-6", method=ct.Discover(["item", "context"], limit)
     )
     with start() as engine:
         reading = Reading(engine, prepare(engine, records, request.lists))
@@ -171,7 +171,8 @@ def test_a_cell_of_one_user_is_as_rare_as_delta_says(tmp_path: Path) -> None:
     records = ct.read(str(tmp_path / "alone.parquet"), user="user", item="item", contexts=["side"])
     for noise in ("laplace", "gaussian"):
         made = ct.release(
-            records, None, epsilon=1, delta="0.1", max_records=1, discover="item,side", noise=noise,
+            records, None, epsilon=1, delta="0.1", method=ct.Discover(["item",
+            "side"], 1), noise=noise,
             ledger=tmp_path / noise, new_dataset=True,
         )  # fmt: skip
         for table in made.metadata["tables"]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.records import Records
 from crowdtally.curator.choices.selection import Discovered, UnknownCells
 from crowdtally.curator.counting.count import Reading
@@ -46,7 +47,7 @@ def discovered(start: Start, rows: list[RowRandom], limit: int) -> Tally:
     """How many users of which item are counted."""
     records = Records(BARE.table(rows), "user", "item")
     request = make_request(
-        records, None, epsilon=1, delta="1e-6", max_records=limit, discover_items=True
+        records, None, epsilon=1, delta="1e-6", method=ct.Discover("item", limit)
     )
     with start() as engine:
         reading = Reading(engine, prepare(engine, records, None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +12,13 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.inspect import Inspection, inspect
-from crowdtally.curator.request.options import declared
+from crowdtally.curator.request.options import Options
 from crowdtally.curator.request.request import make_subject
 from kit.spark import Start
 
 SECRETS = ("Xanadu", "Qwghlm", "Zaphod", "8675309")
 PLACES = ["bar", "cafe", "nowhere 1", "park", "nowhere 2", "nowhere 3", "nowhere 4"]
+OPTIONS = [field.name for field in fields(Options)]
 DAYS = ["Mon", "Tue", "Wed"]
 USERS = [f"Zaphod-{n % (n % 7 + 2)}" if n % 11 else None for n in range(300)]
 ITEMS = [("bar", "cafe", "park", "Xanadu", None)[n % 5] for n in range(300)]
@@ -30,7 +32,7 @@ JOINED = pa.table({"place": list(AREAS), "area": list(AREAS.values())})
 
 
 def look(start_engine: Start, domain: ct.Domain | None, **given: Any) -> Inspection:
-    options = {name: given.pop(name) for name in list(given) if name in declared()}
+    options = {name: given.pop(name) for name in list(given) if name in OPTIONS}
     return inspect(make_subject(ct.read(RECORDS, **given), domain, **options), start_engine)
 
 
@@ -41,7 +43,7 @@ def rows_of(found: Inspection) -> dict[str, int]:
 def test_every_column_and_join(start_engine: Start) -> None:
     found = look(
         start_engine, ct.Domain(PLACES, {"day": DAYS}), user="who", item="place",
-        contexts=["day"], joins=[(JOINED, "place")], max_records=4,
+        contexts=["day"], joins=[(JOINED, "place")], method=ct.SRA(4),
     )  # fmt: skip
     kept = [
         who for who, place, day in zip(USERS, ITEMS, MET, strict=True)
@@ -78,7 +80,7 @@ def nothing_told(found: Inspection) -> None:
 
 
 def test_items_without_a_list(start_engine: Start) -> None:
-    found = look(start_engine, None, user="who", item="place", discover_items=True)
+    found = look(start_engine, None, user="who", item="place", method=ct.Discover("item"))
     assert rows_of(found) == {"user who": USERS.count(None), "item place": ITEMS.count(None)}
     assert all(reason.unmatched is None for reason in found.reasons)
     nothing_told(found)
@@ -103,13 +105,13 @@ def test_rows_that_are_persons_and_weights(start_engine: Start) -> None:
     ("options", "counted"),
     [
         ({"count": "users"}, "cells"),
-        ({"bounding": "dpsense", "cap": 2, "max_records": 5}, "records, at most 2 of a cell"),
+        ({"method": ct.DPSense(5, cap=2)}, "records, at most 2 of a cell"),
     ],
 )
 def test_what_the_rule_cuts_is_what_is_counted(
     start_engine: Start, options: dict[str, Any], counted: str
 ) -> None:
-    cap = options.get("cap", 1)
+    cap = getattr(options.get("method"), "cap", 1)
     found = look(start_engine, ct.Domain(PLACES), user="who", item="place", **options)
     met = Counter(
         (who, place) for who, place in zip(USERS, ITEMS, strict=True) if who and place in PLACES

@@ -33,7 +33,7 @@ OTHERS = PEOPLE.without("u3")
 POPULARITY = np.array([9, -3, 4, 4], dtype=np.int64)
 RULES: dict[str, Callable[[int], Any]] = {
     "sra": SRA,
-    "hpa": lambda limit: HPA(limit, POPULARITY),
+    "hpa": lambda limit: HPA(limit, popularity=POPULARITY),
 }
 
 

@@ -34,16 +34,16 @@ DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 CONTEXTS = {"gender": None, "day": "dayname(to_timestamp(seconds))"}
 BOTH = {"gender": ["F", "M", "é"], "day": DAYS}
 METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
-    "sra": (True, {"max_records": 500}),
-    "hpa": (False, {"bounding": "hpa", "max_records": 500, "popularity_records": 400}),
-    "dpsense": (True, {"bounding": "dpsense", "max_records": 3, "cap": 2}),
+    "sra": (True, {"method": ct.SRA(500)}),
+    "hpa": (False, {"method": ct.HPA(500, popularity_records=400)}),
+    "dpsense": (True, {"method": ct.DPSense(3, cap=2)}),
     "interval": (True, {"count": "users", "noise": "interval"}),
     "dpsense-s": (
         False,
-        {"bounding": "dpsense-s", "max_records": 8, "choose": "dpsense", "count": "users"},
+        {"method": ct.DPSenseS(8, choose="dpsense"), "count": "users"},
     ),
-    "pairs": (False, {"max_records": 100, "pairs": True, "count": "users"}),
-    "discovery": (False, {"max_records": 25, "discover_items": True, "delta": "1e-6"}),
+    "pairs": (False, {"method": ct.SRA(100), "pairs": True, "count": "users"}),
+    "discovery": (False, {"method": ct.Discover("item", 25), "delta": "1e-6"}),
 }
 
 
@@ -81,9 +81,9 @@ def tables(
     domain = ct.Domain(items, BOTH if contexts else {})
     request = make_request(
         records,
-        None if options.get("discover_items") else domain,
+        None if isinstance(options.get("method"), ct.Discover) else domain,
         epsilon=20,
-        **({} if "noise" in options else {"max_records": 10}) | options,
+        **({} if "noise" in options else {"method": ct.SRA(10)}) | options,
     )
     ledger = Ledger.open(target.parent / "ledger.sqlite", create=True)
     made = publish(

@@ -23,29 +23,37 @@ from crowdtally.format.contents import check_contents
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import BoundFacts
 from crowdtally.laws.conversion import rho_of
-from kit.auto import GROUPS, PASSED_OVER, TASTES, THETA, adaptive
+from kit.auto import adaptive, release_way
 from kit.damage import adopt
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Published:
     folder = tmp_path_factory.mktemp("auto")
-    return load(adaptive(folder, for_="recommend", context_per_user="day"))
+    options = {"method": ct.Auto("recommend", repeats=False, context_per_user="day")}
+    return load(adaptive(folder, **options))
 
 
 def test_its_steps_are_parsed(made: Published) -> None:
     auto = made.auto
     assert auto is not None
-    assert (auto.purpose, auto.repeats, auto.context_per_user) == ("recommend", True, ("day",))
-    assert [step.name for step in auto.taken] == [table.name for table in made.tables]
-    items, head = auto.step("items"), auto.step("head")
-    assert items is not None
-    assert (items.cost, items.facts) == (Fraction(8, 5), {"theta": THETA})
-    assert head is not None
-    assert (head.is_taken, head.cost, head.why) == (False, 0, PASSED_OVER)
-    assert auto.step("edges") is None
-    spent = sum((step.cost for step in auto.steps), Fraction(0))
-    assert spent + auto.unspent == made.charged.epsilon == 4
+    assert (auto.purpose, auto.repeats, auto.context_per_user) == ("recommend", False, ("day",))
+    assert (auto.path, auto.rich, auto.kappa) == ("long", True, 0.55)
+    assert [step.name for step in auto.steps] == [table.name for table in made.tables]
+    sizes, *others = auto.steps
+    assert (sizes.cost, sizes.theta) == (Fraction(1, 10), None)  # 2.5% of ε = 4
+    assert all(step.why for step in others)
+    assert auto.theta("sizes") is auto.theta("split_head") is auto.theta("head") is None
+    assert auto.theta("items") == auto.theta("edges") == auto.theta("contexts")
+
+
+def test_a_table_of_short_rows_costs_nothing_beside_the_others(made: Published) -> None:
+    auto = made.auto
+    assert auto is not None
+    costs = {step.name: step.cost for step in auto.steps}
+    assert costs["pilot_short"] == costs["pilot"] == Fraction(28, 100)
+    assert sum(costs.values()) == 4 + costs["pilot_short"]
+    assert auto.spent("epsilon") == made.charged.epsilon == 4
 
 
 def test_a_release_of_a_named_method_has_none(made: Published, tmp_path: Path) -> None:
@@ -56,24 +64,26 @@ def test_a_release_of_a_named_method_has_none(made: Published, tmp_path: Path) -
 
 def test_its_tables_know_their_cells(made: Published) -> None:
     tables = {table.name: table for table in made.tables}
-    assert tables["sizes"].axes == ()
-    assert tables["pilot"].axes == tables["zoom"].axes == ("item",)
-    assert tables["contexts"].axes == tables["tastes"].axes == ("day",)
-    assert tables["split_head"].axes == tables["head_rows"].axes == ("item", "day")
-    chosen = {name for name, table in tables.items() if table.is_chosen}
-    assert chosen == {"crowd", "zoom", "split_head", "head_rows"}
-    assert tables["bins"].groups == GROUPS
-    assert {name: tables["tastes"].more[name] for name in TASTES} == TASTES
-    assert made.method.bounds == {"items": BoundFacts(THETA, Fraction(1))}
+    assert tables["sizes"].axes == tables["total"].axes == ()
+    assert tables["pilot"].axes == tables["pilot_short"].axes == ("item",)
+    assert tables["contexts"].axes == ("day",)
+    assert tables["split_head"].axes == tables["edges"].axes == ("item", "day")
+    assert {name for name, table in tables.items() if table.is_chosen} == {"split_head"}
+    assert (tables["sizes"].cells, tables["total"].cells) == (19, 1)
+    theta = made.auto.theta("items") if made.auto is not None else None
+    assert theta is not None
+    bound = BoundFacts(theta, Fraction(1))
+    assert made.method.bounds == {"items": bound, "edges": bound}
 
 
 def test_what_a_count_counts_is_said_of_each_table(made: Published) -> None:
     said = {table.name: what_counts(made, table).words() for table in made.tables}
+    theta = made.method.bounds["items"].bound
     assert said["items"] == (
-        f"all records of each user are counted, and a user's row scaled down to a sum of at most "
-        f"{THETA}"
+        "each user is counted at most once in a cell, and their row scaled down to a sum of at "
+        f"most {theta}"
     )
-    assert said["crowd"].startswith("each user is counted once in each of their cells")
+    assert said["split_head"].startswith("each user is counted once in each of their cells")
 
 
 def test_every_row_of_it_is_right(made: Published) -> None:
@@ -82,12 +92,10 @@ def test_every_row_of_it_is_right(made: Published) -> None:
     assert found.checked[-1].startswith("datapackage.json: SHA-256")
 
 
-def test_a_domain_of_attributes_and_no_contexts(tmp_path: Path) -> None:
-    plain = load(adaptive(tmp_path, contexts=False, repeats="no"))
-    assert plain.counted == "users"
-    assert {table.name for table in plain.tables} == {
-        "sizes", "pilot", "crowd", "items", "zoom", "bins",
-    }  # fmt: skip
+@pytest.mark.parametrize("name", ["rich", "long", "attributes", "sparse", "totals"])
+def test_every_row_of_each_path_is_right(name: str, tmp_path: Path) -> None:
+    made = release_way(tmp_path, name)
+    assert len(check_release(load(made.folder)).checked) == 2 + len(made.metadata["tables"])
 
 
 def taken(*rows: int) -> Callable[[pa.Table], pa.Table]:
@@ -97,10 +105,9 @@ def taken(*rows: int) -> Callable[[pa.Table], pa.Table]:
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("zoom", taken(1, 0), "not in the order of the lists"),
-        ("zoom", taken(0, 0), "one is there twice"),
         ("split_head", taken(0, 1, 3, 4, 5, 2), "not in the order of the lists"),
-        ("sizes", taken(*range(12), 11), "one is there twice"),
+        ("split_head", taken(0, 1, 2, 3, 4, 4), "one is there twice"),
+        ("sizes", taken(*range(18), 17), "one is there twice"),
     ],
 )
 def test_rows_of_chosen_items_are_in_order(
@@ -117,20 +124,21 @@ def test_rows_of_chosen_items_are_in_order(
 
 
 def test_a_chosen_item_has_all_of_its_contexts(made: Published, tmp_path: Path) -> None:
-    """zoo Tue, Mon, Sun, pier Tue, Mon, Sun: then pier Mon becomes arena Mon, in order as well."""
+    """Two items with three days each: one row of the second becomes another's, in order as well."""
     copy = made.save(tmp_path / "copy")
-    path = copy.folder / "head_rows.parquet"
+    path = copy.folder / "split_head.parquet"
     rows = pq.read_table(path)
-    places = rows["item"].to_pylist()
-    assert places == ["zoo"] * 3 + ["pier"] * 3
-    for other in (["zoo"] * 3 + ["mill", "pier", "pier"], ["zoo", "zoo", "arena"] + ["pier"] * 3):
-        changed = rows.set_column(0, "item", pa.array(other))
-        pq.write_table(changed, path)
-        adopt(copy.folder, "head_rows")
-        again = load(copy.folder)
-        (table,) = (one for one in again.tables if one.name == "head_rows")
-        with pytest.raises(ct.InputError, match="an item without some of its contexts"):
-            check_contents(again.folder, again.domain, table)
+    first, second = rows["item"].to_pylist()[::3]
+    assert rows["item"].to_pylist() == [first] * 3 + [second] * 3
+    lists = list(made.domain.lists[0].values or ())
+    other = next(one for one in reversed(lists) if one not in (first, second))
+    changed = sorted([first] * 3 + [second] * 2 + [other], key=lists.index)
+    pq.write_table(rows.set_column(0, "item", pa.array(changed)), path)
+    adopt(copy.folder, "split_head")
+    again = load(copy.folder)
+    (table,) = (one for one in again.tables if one.name == "split_head")
+    with pytest.raises(ct.InputError, match=r"an item without some of its contexts|order"):
+        check_contents(again.folder, again.domain, table)
 
 
 # ---- paid for in rho -------------------------------------------------------------------------
@@ -141,7 +149,7 @@ DELTA = "1e-9"
 @pytest.fixture(scope="module", params=["auto", "gaussian"])
 def in_rho(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Published:
     folder, noise = tmp_path_factory.mktemp("rho"), request.param
-    told = {"for_": "recommend", "context_per_user": "day", "delta": DELTA, "noise": noise}
+    told = {"method": ct.Auto("recommend", context_per_user="day"), "delta": DELTA, "noise": noise}
     return load(adaptive(folder, **told))
 
 
@@ -151,18 +159,16 @@ def test_steps_in_rho_are_parsed_and_add_up(in_rho: Published) -> None:
     assert auto.rho is not None
     turned = promised.rho is None
     pure = auto.spent("epsilon")
-    assert pure == (Fraction(12, 100) if turned else 0)  # the sizes: 3% of ε = 4
+    assert pure == (Fraction(1, 10) if turned else 0)  # the sizes: 2.5% of ε = 4
     assert auto.rho == rho_of(4 - pure, Fraction(DELTA))
-    assert auto.spent("rho") + auto.unspent == auto.rho
-    assert {step.paid_in for step in auto.taken[1:]} == {"rho"}
+    assert auto.spent("rho") == auto.rho
+    assert {step.paid_in for step in auto.steps[1:]} == {"rho"}
     items = in_rho.table("items")
     assert items is not None
     assert items.law.kind == "discrete-gaussian"
-    said = what_counts(in_rho, items).words()
-    assert "norm" in said
-    shares = [auto.share(step, promised.epsilon) for step in auto.taken]
-    assert shares[0] == Fraction(3, 100)
-    assert sum(shares) == 1 + (Fraction(3, 100) if turned else 0) - auto.unspent / auto.rho
+    shares = {step.name: auto.share(step, promised.epsilon) for step in auto.steps}
+    assert shares["sizes"] == Fraction(25, 1000)
+    assert sum(shares.values()) - shares["pilot_short"] == 1 + (Fraction(25, 1000) if turned else 0)
 
 
 def test_every_row_of_it_is_right_too(in_rho: Published) -> None:
@@ -174,50 +180,75 @@ Change = Callable[[dict[str, Any]], None]
 
 def more_rho(facts: dict[str, Any]) -> None:
     """As if what the sizes cost had not been spent; a little more than all where all is in ρ."""
-    auto, whole = facts["auto"], rho_of(Fraction(4), Fraction(DELTA))
+    whole = rho_of(Fraction(4), Fraction(DELTA))
     if "rho" in facts["guarantee"]:
         whole += Fraction(1, 10**9)
-    auto["unspent"] = show(whole - Fraction(auto["rho"]) + Fraction(auto["unspent"]))
-    auto["rho"] = show(whole)
+    facts["auto"]["rho"] = show(whole)
 
 
-def less_left(facts: dict[str, Any]) -> None:
-    facts["auto"]["unspent"] = "0"
+def less(facts: dict[str, Any]) -> None:
+    facts["auto"]["steps"].pop()
 
 
 def back(facts: dict[str, Any]) -> None:
-    facts["auto"]["steps"].append({"name": "edges", "epsilon": "0", "why": "no need"})
+    facts["auto"]["steps"].append({"name": "edges", "epsilon": "1", "why": "no need"})
 
 
 def no_rho(facts: dict[str, Any]) -> None:
     del facts["auto"]["rho"]
-    facts["auto"]["unspent"] = "3.88"
 
 
 def other_bound(facts: dict[str, Any]) -> None:
-    facts["method"]["bounds"]["items"]["bound"] = 2 * THETA
+    facts["method"]["bounds"]["items"]["bound"] *= 2
+
+
+def another_theta(facts: dict[str, Any]) -> None:
+    for step in facts["auto"]["steps"]:
+        if step["name"] == "contexts":
+            step["theta"] += 1
 
 
 def unbounded(facts: dict[str, Any]) -> None:
-    facts["method"]["bounds"] = {}
+    for step in facts["auto"]["steps"]:
+        if step["name"] == "total":
+            del step["theta"]
+
+
+def bounded(facts: dict[str, Any]) -> None:
+    facts["auto"]["steps"][0]["theta"] = 1
+
+
+def without_totals(facts: dict[str, Any]) -> None:
+    facts["auto"]["steps"] = [one for one in facts["auto"]["steps"] if one["name"] != "contexts"]
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (more_rho, "more than what is left of epsilon|more than guarantee.rho"),
-        (less_left, "auto spent"),
+        (less, "auto spent"),
+        (less, "of which auto does not tell"),
         (back, "went back from rho to epsilon"),
         (no_rho, "does not say out of which"),
-        (other_bound, "not what one user can change"),
-        (unbounded, "lacks the table 'items'"),
+        (other_bound, "is not what auto tells of that table"),
+        (another_theta, "bound of 'contexts' is not what one user can change"),
+        (unbounded, "tells no bound of the table 'total'"),
+        (bounded, "tells a bound of the table 'sizes'"),
     ],
 )
 def test_a_course_in_rho_that_does_not_add_up_is_damaged(
-    in_rho: Published, tmp_path: Path, change: Change, words: str
+    in_rho: Published, change: Change, words: str
 ) -> None:
     facts = json.loads(json.dumps(in_rho.metadata))
     change(facts)
     found = list(auto_disagreements(facts, in_rho.domain, in_rho.tables))
     assert any(re.search(words, one) for one in found), found
     assert not list(auto_disagreements(in_rho.metadata, in_rho.domain, in_rho.tables))
+
+
+def test_items_in_contexts_need_the_totals_of_contexts(made: Published) -> None:
+    facts = json.loads(json.dumps(made.metadata))
+    without_totals(facts)
+    left = [table for table in made.tables if table.name != "contexts"]
+    found = list(auto_disagreements(facts, made.domain, left))
+    assert any("'edges' without a table 'contexts'" in one for one in found), found

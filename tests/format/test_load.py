@@ -34,7 +34,7 @@ def test_a_release_without_a_folder_lives_as_long_as_the_object(tmp_path: Path) 
         ledger=tmp_path / "ledger.sqlite",
         dataset="d",
         new_dataset=True,
-        max_records=10,
+        method=ct.SRA(10),
     )
     folder = release.folder
     saved = release.save(tmp_path / "kept")

@@ -32,44 +32,42 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "release-format.md"
 
 KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "chosen": {"choose": "rank"},
-    "hpa": {"bounding": "hpa"},
-    "dpsense": {"bounding": "dpsense", "count": "users", "max_records": 2},
+    "chosen": {"method": ct.SRA(choose="rank")},
+    "hpa": {"method": ct.HPA()},
+    "dpsense": {"method": ct.DPSense(2), "count": "users"},
     "norm": {
-        "bounding": "dpsense",
-        "norm": "l2",
+        "method": ct.DPSense(2, norm="l2"),
         "count": "users",
-        "max_records": 2,
         "delta": "1e-6",
     },
     "interval": {"count": "users", "noise": "interval"},
-    "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
+    "discovered": {"method": ct.Discover("item"), "delta": "1e-2", "epsilon": 20},
     "discovered by laplace": {
-        "discover_items": True,
+        "method": ct.Discover("item"),
         "delta": "1e-2",
         "epsilon": 20,
         "noise": "laplace",
     },
-    "discovered contexts": {"discover": "day", "delta": "1e-2", "epsilon": 20},
-    "discovered attributes": {"discover": "day", "delta": "1e-2", "epsilon": 20},
+    "discovered contexts": {"method": ct.Discover("day"), "delta": "1e-2", "epsilon": 20},
+    "discovered attributes": {"method": ct.Discover("day"), "delta": "1e-2", "epsilon": 20},
     "auto by rho": {"noise": "gaussian", "delta": "1e-2", "epsilon": 20},
     "pairs": {"pairs": True},
-    "filter": {"publishing": "filter", "cut": 2},
-    "threshold": {"publishing": "threshold", "threshold": "3"},
-    "priority": {"publishing": "priority", "size": 3},
-    "dyadic": {"transform": "dyadic", "ordered": "item"},
-    "haar": {"transform": "haar", "ordered": "item"},
-    "sketch": {"transform": "sketch", "buckets": 4},
+    "filter": {"summary": ct.Filter(cut=2)},
+    "threshold": {"summary": ct.Threshold("3")},
+    "priority": {"summary": ct.Priority(3)},
+    "dyadic": {"transform": ct.Dyadic("item")},
+    "haar": {"transform": ct.Haar("item")},
+    "sketch": {"transform": ct.Sketch(4)},
     "rows": {},
     "bounded elsewhere": {},
     "quantities": {},
     "attributes": {},
     "long list": {},
-    "auto": {"for_": "recommend", "context_per_user": "day"},
+    "auto": {"method": ct.Auto("recommend", repeats=False, context_per_user="day")},
 }
 
 
-REAL = ("tastes", "split head", "counts", "small in contexts", "top in contexts")
+REAL = ("rich", "split head", "gaussian", "sparse", "top in contexts")
 """Real releases of ``auto``, whose steps say what they decided."""
 
 
@@ -164,10 +162,12 @@ def test_release_json_tells_no_count_of_the_records(tmp_path: Path) -> None:
     )
     domain = ct.Domain(PLACES, {"day": DAYS})
     told = {users, users * each, users * 2, 611, users * each + 611, users - 1, users + 1}
+    chosen = {"method": ct.SRA(2, choose="rank")}
     for number, options in enumerate(
-        [{}, {"count": "users"}, {"choose": "rank"}, {"publishing": "filter", "cut": 5}]
+        [{}, {"count": "users"}, chosen, {"summary": ct.Filter(cut=5)}]
     ):
-        release = made(tmp_path, rows, domain, name=f"out-{number}", max_records=2, **options)
+        given = {"method": ct.SRA(2)} | options
+        release = made(tmp_path, rows, domain, name=f"out-{number}", **given)
         text = (release.folder / "release.json").read_text(encoding="utf-8")
         numbers = {int(found) for found in re.findall(r"(?<![\w.])\d+(?![\w.])", text)}
         assert not numbers & told
@@ -179,7 +179,7 @@ def test_counts_of_persons_with_several_ids_are_not_described_as_weighed_rows(
     tmp_path: Path,
 ) -> None:
     rows, same = visits({"a": 3}), pa.table({"user": ["u0", "u1"], "person": ["p", "p"]})
-    release = made(tmp_path, rows, ct.Domain(["a"]), roles={"same_person": same}, max_records=2)
+    release = made(tmp_path, rows, ct.Domain(["a"]), roles={"same_person": same}, method=ct.SRA(2))
     (table,) = release._published.tables
     words = what_counts(release._published, table).words()
     assert words == "at most 2 records of each user are counted"
@@ -303,39 +303,31 @@ WRONG: list[tuple[str, str, Any, str]] = [
     ("auto", "auto.for", "profit", "auto.for must be 'counts' or 'top' or 'recommend'"),
     ("auto", "auto.repeats", "yes", "auto.repeats must be true or false"),
     ("auto", "auto.context_per_user", ["hour"], "it must be all of them, or none"),
-    ("auto", "auto.unspent", "0", "auto spent 3.48 and left 0, and 4 was charged"),
-    ("auto", "auto.unspent", "1", "auto spent 3.48 and left 1, and 4 was charged"),
-    ("auto", "auto.unspent", "-1", "auto.unspent must be an exact number of at least 0"),
+    ("auto", "auto.path", "flat", "auto.path must be 'short' or 'rich' or 'long'"),
+    ("auto", "auto.rich", "yes", "auto.rich must be true or false"),
+    ("auto", "auto.kappa", "0", "auto.kappa must be an exact number above 0"),
     ("auto", "auto.steps", [], "auto.steps must be a list of at least 1"),
-    ("auto", "auto.steps.3.epsilon", "1.5", "the step 'items' cost 1.5, and its table 1.6"),
-    ("auto", "auto.steps.3.epsilon", "1.7", "the step 'items' cost 1.7, and its table 1.6"),
-    ("auto", "auto.steps.6.epsilon", "0.1", "the step 'head', and there is no table of it"),
-    ("auto", "auto.steps.1.name", "sizes", "auto took the step 'sizes' 2 times"),
-    ("auto", "auto.steps.1.epsilon", "0", "there is a table 'pilot', and auto took no such step"),
+    ("auto", "auto.steps.3.epsilon", "1.5", "the table 'items' cost epsilon 1.5 by auto"),
+    ("auto", "auto.steps.3.theta", 0, "auto.steps[3].theta must be a whole number"),
+    ("auto", "auto.steps.3.theta", 99, "is not what auto tells of that table"),
+    ("auto", "auto.steps.1.name", "sizes", "auto tells of the table 'sizes' 2 times"),
+    ("auto", "auto.steps.1.name", "head", "auto tells of the table 'head', which is not there"),
+    ("auto", "auto.steps.1.epsilon", "0", "auto.steps[1].epsilon must be an exact number above 0"),
     ("auto", "auto.steps.1.why", "", "auto.steps[1].why must be a name"),
     ("auto", "method.bounding", "sra", "or method.bounding is 'auto', but not both"),
     ("plain", "method.bounding", "auto", "or method.bounding is 'auto', but not both"),
     ("auto", "method.bounds", {}, "method.bounds lacks the table 'items'"),
-    ("auto", "method.bounds.items.bound", 5, "is not what one user can change in that table"),
-    ("auto", "method.bounds.items.scaling", "2", "is not what one user can change in that table"),
-    ("auto", "method.bounds", {"edges": {"bound": 4, "scaling": "1"}}, "there is no such table"),
-    ("auto", "tables.0.cells", 12, "the table 'sizes' has 12 cells, and there are 13 bins"),
-    ("auto", "tables.0.name", "popularity", "and auto makes sizes, one of edges, items, and those"),
-    ("auto", "tables.2.publishing", "dense", "is published as 'dense', which such a table cannot"),
+    ("auto", "method.bounds.items.bound", 99, "is not what auto tells of that table"),
+    ("auto", "method.bounds.items.scaling", "2", "is not what auto tells of that table"),
+    ("auto", "method.bounds", {"cells": {"bound": 4, "scaling": "1"}}, "there is no such table"),
+    ("auto", "tables.0.cells", 12, "the table 'sizes' has 12 cells, and auto counts 19"),
+    ("auto", "tables.4.cells", 2, "the table 'total' has 2 cells, and auto counts 1"),
+    ("auto", "tables.0.name", "popularity", "and auto makes sizes, items and some of"),
+    ("auto", "tables.7.publishing", "dense", "is published as 'dense', which such a table cannot"),
     ("auto", "tables.1.publishing", "chosen", "is published as 'chosen', which such"),
-    ("auto", "tables.2.cells", 6, "and they are some of 5 items, 1 cells of each"),
-    ("auto", "tables.6.cells", 5, "and they are some of 5 items, 3 cells of each"),
-    ("auto", "tables.2.noise.cells", 2, "interval noise of 2 cells on 1 cells"),
-    ("auto", "tables.2.noise.rate", "1", "a noise rate that is not its epsilon divided by"),
-    ("auto", "tables.5.groups", "-012", "must say the bin of each of the 5 items in 'groups'"),
-    ("auto", "tables.5.groups", "-0124", "has 4 bins, and 'groups' names another"),
-    ("auto", "tables.5.groups", 7, "tables[5].groups must be a text"),
-    ("auto", "tables.8.features", ["indoors"], "has 3 rows of contexts for 1 features"),
-    ("auto", "tables.8.items", [0, 1, 1, 0, 2], "must say the kind of each of the items"),
-    ("auto", "tables.8.kinds", [[1024, 0], [512]], "kinds of items that are not of its features"),
-    ("auto", "tables.8.profile", ["1/4", 0.75], "profile[1] must be an exact number"),
-    ("auto", "tables.8.cells", 8, "the table 'tastes' has 8 cells, and 3 contexts"),
-    ("plain", "tables.0.groups", 7, "tables[0].groups must be a text"),
+    ("auto", "tables.7.cells", 5, "and they are some of 5 items, 3 cells of each"),
+    ("auto", "tables.7.noise.cells", 3, "interval noise of 9 cells on 6 cells"),
+    ("auto", "tables.7.noise.rate", "1", "a noise rate that is not its epsilon divided by"),
     ("long list", "domain.items.listed_in", "/etc/x", "must be 'items.parquet', and is '/etc/x'"),
 ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import crowdtally as ct
 from crowdtally.curator.converse import Conversation, Released
 from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.manifest import versions
@@ -103,7 +104,7 @@ def check(
         # Of a bound that is yet to be chosen the ledger is told the most it may be.
         assert told[paid_for[table]] == (None if "choose" in parts else changes)
         cells = published_from(options, axes)
-        if "publishing" in options:
+        if "summary" in options:
             check_sparse(drawn, epsilon, changes, cells, facts[table])
         else:
             check_dense(drawn, epsilon, changes, cells)
@@ -134,7 +135,7 @@ def _check_choices(
     choices = recording.of("choose")
     assert {drawn.law for drawn in choices} == {"choose"}
     tables = SHAPES[shape].tables
-    served = list(tables) if "dpsense" in str(options.get("bounding")) else list(tables)[:1]
+    served = list(tables)[: None if isinstance(options["method"], ct.DPSense) else 1]
     costs = [
         cost_of_choice(drawn, options, published_from({}, tables[table]), parts[table])
         for drawn, table in zip(choices, served, strict=True)

@@ -8,7 +8,6 @@ for, give the hockey-stick divergence of the two releases. It may not exceed δ.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations, combinations_with_replacement
 from typing import Any
@@ -18,15 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding import scaling
-from crowdtally.curator.counting import rows as scaled_rows
 from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.laws.conversion import delta_of
-from crowdtally.records.duckdb import DuckDBEngine
-from crowdtally.records.prepare import prepare
+from kit.databases import RememberingEngine
 from kit.draws import SilentDraws, recorded
 from kit.exact import Change, divergence
 from kit.publishing import run_steps
@@ -41,18 +39,18 @@ _COARSE = 4
 """Units of a count in scaled rows: with 2^20 of them no law could be enumerated."""
 
 CASES: dict[str, dict[str, Any]] = {
-    "users": {"max_records": 2, "count": "users"},
-    "records": {"max_records": 2},
-    "in context, users": {"max_records": 2, "count": "users", "in_context": True},
-    "in context, records": {"max_records": 2, "in_context": True},
-    "pairs": {"max_records": 3, "pairs": True},
-    "pairs of users": {"max_records": 3, "pairs": True, "count": "users"},
-    "rows scaled": {"bounding": "dpsense", "max_records": 2, "count": "users"},
-    "rows scaled, repeats": {"bounding": "dpsense", "max_records": 2, "cap": 2},
-    "dyadic": {"max_records": 2, "in_context": True, "transform": "dyadic", "ordered": ["day"]},
-    "haar": {"max_records": 2, "in_context": True, "transform": "haar", "ordered": ["day"]},
+    "users": {"method": ct.SRA(2), "count": "users"},
+    "records": {"method": ct.SRA(2)},
+    "in context, users": {"method": ct.SRA(2), "count": "users", "in_context": True},
+    "in context, records": {"method": ct.SRA(2), "in_context": True},
+    "pairs": {"method": ct.SRA(3), "pairs": True},
+    "pairs of users": {"method": ct.SRA(3), "pairs": True, "count": "users"},
+    "rows scaled": {"method": ct.DPSense(2), "count": "users"},
+    "rows scaled, repeats": {"method": ct.DPSense(2, cap=2)},
+    "dyadic": {"method": ct.SRA(2), "transform": ct.Dyadic("day"), "in_context": True},
+    "haar": {"method": ct.SRA(2), "transform": ct.Haar("day"), "in_context": True},
     "dyadic, users": {
-        "max_records": 2, "count": "users", "transform": "dyadic", "ordered": ["item"],
+        "method": ct.SRA(2), "transform": ct.Dyadic("item"), "count": "users",
     },
     "bounded elsewhere": {"bounded_to": 3},
     "bounded elsewhere, in context": {"bounded_to": 2, "in_context": True},
@@ -61,7 +59,7 @@ CASES: dict[str, dict[str, Any]] = {
         "bounded_to": 2, "cells_once": True, "in_context": True,
     },
     "bounded elsewhere, each cell once, dyadic": {
-        "bounded_to": 2, "cells_once": True, "transform": "dyadic", "ordered": ["item"],
+        "bounded_to": 2, "cells_once": True, "transform": ct.Dyadic("item"),
     },
 }  # fmt: skip
 TIGHT = {
@@ -101,22 +99,10 @@ def histories(
     return chain.from_iterable(chosen(places, size) for size in sizes)
 
 
-def database(rows: list[tuple[int, int, int]]) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    return pa.table(
-        {
-            name: pa.array(list(one), kind)
-            for (name, kind), one in zip(_SCHEMA.items(), columns, strict=True)
-        }
-    )
-
-
-def released(request: Request, rows: list[tuple[int, int, int]]) -> dict[str, tuple[Fraction, Any]]:
+def released(request: Request, reading: Reading) -> dict[str, tuple[Fraction, Any]]:
     """Of each table the variance that was drawn, and its exact counts in units."""
-    records = replace(request.records, source=database(rows))
-    with DuckDBEngine() as engine, recorded() as recording, known_keys(7):
+    with recorded() as recording, known_keys(7):
         recording._inner = SilentDraws()
-        reading = Reading(engine, prepare(engine, records, request.domain))
         found = run_steps(request, reading, recording)
     for one in found.tables:
         assert [draw.law for draw in recording.of(one.name)] == ["gaussian"], one.name
@@ -130,10 +116,17 @@ def worst(options: dict[str, Any]) -> Fraction:
     """The largest divergence over all users that may be added to a database, rounded up."""
     request, seen, largest = request_of(options), set(), Fraction(0)
     before = [(1, 0, 0), (1, 1, 1)]
-    without = released(request, before)
     stated = {"most": options.get("bounded_to", 3), "once": options.get("cells_once", False)}
-    for history in histories(in_context=bool(options.get("in_context")), **stated):
-        with_her = released(request, [*before, *((2, item, day) for item, day in history)])
+    tried = list(histories(in_context=bool(options.get("in_context")), **stated))
+    with RememberingEngine() as engine:
+        reading = Reading(engine, engine.prepare(request.records, request.domain))
+        engine.replace(before)
+        without = released(request, reading)
+        everyone = []
+        for history in tried:
+            engine.replace([*before, *((2, item, day) for item, day in history)])
+            everyone.append(released(request, reading))
+    for with_her in everyone:
         changes = tuple(
             Change.of(variance, with_her[name][1] - counts)
             for name, (variance, counts) in without.items()
@@ -151,8 +144,7 @@ def worst(options: dict[str, Any]) -> Fraction:
 
 @pytest.fixture(autouse=True)
 def coarse() -> Iterator[None]:
-    unit = Fraction(1, _COARSE)
-    with patch.object(scaling, "GRID", _COARSE), patch.object(scaled_rows, "UNIT", unit):
+    with patch.object(scaling, "GRID", _COARSE):
         yield
 
 

@@ -26,7 +26,6 @@ from kit import computed
 from kit.computed import COMPUTED
 from kit.crowds import Database, canonical, histories, records, users
 from kit.kinds import KINDS, STORED, Kind, Place, Type, marks
-from kit.ledgers import memory
 from kit.newcomers import (
     AMOUNTS,
     CODES,
@@ -55,6 +54,7 @@ from kit.newcomers import DAYS as DAYS_EXACT
 from kit.newcomers import DAYS as DAYS_PUBLIC
 from kit.newcomers import ITEMS as ITEMS_EXACT
 from kit.newcomers import ITEMS as ITEMS_PUBLIC
+from kit.repeatable import memory
 
 # ---- One user who joins or leaves a source of any kind changes nobody else's sample --------------
 #
@@ -326,7 +326,9 @@ def released(place: Place, kind: Kind, database: Database, folder: Path, **optio
 def test_nothing_public_changes(name: str, listed: str, place: Place, folder: Path) -> None:
     domain = ct.Domain(write_list(folder, LISTS[listed]), {"day": DAYS_PUBLIC})
     alone, together = (
-        public_parts(released(place, KINDS[name], database, folder, domain=domain, max_records=2))
+        public_parts(
+            released(place, KINDS[name], database, folder, domain=domain, method=ct.SRA(2))
+        )
         for database in (NEWCOMER.base, NEWCOMER.joined)
     )
     assert alone == together
@@ -339,7 +341,7 @@ def test_nothing_public_changes(name: str, listed: str, place: Place, folder: Pa
 def discovered_type(place: Place, kind: Kind, database: Database, folder: Path) -> pa.DataType:
     """The type of items that no list names."""
     without = Database(database.schema, database.rows, ())
-    made = released(place, kind, without, folder, discover_items=True, delta="1e-6", max_records=6)
+    made = released(place, kind, without, folder, method=ct.Discover("item", 6), delta="1e-6")
     table = parquet.read_table(made.folder / "items.parquet")
     assert table.num_rows == len(database.items), "all items have many users, and little noise"
     return table.schema.field("place").type

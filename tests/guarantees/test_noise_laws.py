@@ -299,7 +299,7 @@ def test_many_users_under_one_key() -> None:
 def test_items_of_equal_popularity_are_taken_uniformly() -> None:
     """Item 3 ranks first, the others are equal: one of them goes with it."""
     popularity = np.array([4, 4, 4, 9, 0, 0, 0, 0], dtype=np.int64)
-    found = samples(HISTORIES["no ids"], HPA(2, popularity), RUNS, cells=CELLS)
+    found = samples(HISTORIES["no ids"], HPA(2, popularity=popularity), RUNS, cells=CELLS)
     verdict = fit([sample[5] for sample in found], dict.fromkeys([(0, 3), (1, 3), (2, 3)], 1 / 3))
     assert verdict.fits, str(verdict)
 

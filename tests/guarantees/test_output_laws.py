@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import crowdtally as ct
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
@@ -121,7 +122,7 @@ def test_rows_that_were_bounded_elsewhere() -> None:
 
 @pytest.mark.parametrize("form", ["dyadic", "haar"])
 def test_transformed_rows_that_were_bounded_elsewhere(form: str) -> None:
-    options = {"transform": form, "ordered": ["context"]}
+    options = {"transform": {"dyadic": ct.Dyadic, "haar": ct.Haar}[form]("context")}
     subject = Subject(SQUARE, options, user=None, roles={"bounded_to": 3})
     assert check(subject, databases([(), (0, 0, 0), (0, 0, 1), (1, 2, 3)], 2), KEYS[:1]).reached
 
@@ -134,7 +135,7 @@ def test_chosen_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("ids", ["none", "stored"])
 def test_every_database_of_two_users_and_two_records_each(ids: str) -> None:
-    subject = Subject(SQUARE, {"max_records": 1}, ids)  # type: ignore[arg-type]
+    subject = Subject(SQUARE, {"method": ct.SRA(1)}, ids)  # type: ignore[arg-type]
     assert check(subject, databases(histories(4, 2), 2), KEYS[:1]).reached
 
 
@@ -163,7 +164,7 @@ def _rest(subject: Subject, bench: Bench, database: Database, draws: Tracer) -> 
 @pytest.mark.long
 @pytest.mark.parametrize("ids", ["none", "stored"])
 def test_every_database_of_three_users_and_two_records_each(ids: str) -> None:
-    subject = Subject(WIDE, {"max_records": 1}, ids)  # type: ignore[arg-type]
+    subject = Subject(WIDE, {"method": ct.SRA(1)}, ids)  # type: ignore[arg-type]
     assert check(subject, databases(histories(WIDE.cells, 2), 3), KEYS[:1]).reached
 
 
@@ -171,7 +172,7 @@ def test_every_database_of_three_users_and_two_records_each(ids: str) -> None:
 @pytest.mark.parametrize("count", ["records", "users"])
 @pytest.mark.parametrize("limit", [1, 2])
 def test_every_database_of_three_users_and_three_records_each(limit: int, count: str) -> None:
-    subject = Subject(TRIPLE, {"max_records": limit, "count": count})
+    subject = Subject(TRIPLE, {"method": ct.SRA(limit), "count": count})
     tried = databases(histories(TRIPLE.cells, 3), 3)
     assert check(subject, tried, KEYS[:1]).reached
 

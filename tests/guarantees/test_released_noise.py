@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 from scipy import stats
 
+import crowdtally as ct
 import kit.releases
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
@@ -64,7 +65,7 @@ def make(folder: Path, draws: Draws) -> Released:
     records = Records(table, "user", "item", {"context": None}, "id")
     domain = Domain(range(ITEMS), {"context": range(CONTEXTS)}, item="item")
     split = {"items": "2/5", "edges": "3/5"}
-    request = make_request(records, domain, epsilon=1, max_records=LIMIT, split=split)
+    request = make_request(records, domain, epsilon=1, method=ct.SRA(LIMIT), split=split)
     ledger = Ledger.open(folder / "ledger.db", create=True)
     with known_keys(KEY):
         made = publish(
@@ -195,21 +196,20 @@ AXES = axes_of({"item": ITEMS_FLOOR, "day": ["Mon", "Tue", "Wed"], "hour": [9, 1
 QUESTIONS: Mapping[str, dict[str, Any]] = {
     "overall": {}, "in a context": {"day": "Tue", "hour": 9}, "summed": {"hour": 10},
 }  # fmt: skip
-DAYS: dict[str, Any] = {"ordered": ("day",)}
 KINDS: Mapping[str, dict[str, Any]] = {
     "dense": {},
     "scaled": {"unit": Fraction(3, 1 << 10), "bound": 700},
-    "haar": {"transform": "haar", **DAYS},
-    "dyadic": {"transform": "dyadic", **DAYS},
-    "dyadic items": {"transform": "dyadic", "ordered": ("item",)},
-    "dyadic of two": {"transform": "dyadic", "ordered": ("day", "hour")},
-    "filter": {"publishing": "filter", "size": 8},
-    "filter, one-sided": {"publishing": "filter", "cut": 6, "sides": "one"},
-    "threshold": {"publishing": "threshold", "threshold": "30.5"},
-    "priority": {"publishing": "priority", "size": 12},
-    "filter-priority": {"publishing": "filter-priority", "size": 12, "cut": 10},
-    "dyadic filter": {"transform": "dyadic", **DAYS, "publishing": "filter", "cut": 13},
-    "haar threshold": {"transform": "haar", **DAYS, "publishing": "threshold", "threshold": "60"},
+    "haar": {"transform": ct.Haar("day")},
+    "dyadic": {"transform": ct.Dyadic("day")},
+    "dyadic items": {"transform": ct.Dyadic("item")},
+    "dyadic of two": {"transform": ct.Dyadic(("day", "hour"))},
+    "filter": {"summary": ct.Filter(size=8)},
+    "filter, one-sided": {"summary": ct.Filter(cut=6, sides="one")},
+    "threshold": {"summary": ct.Threshold("30.5")},
+    "priority": {"summary": ct.Priority(12)},
+    "filter-priority": {"summary": ct.FilterPriority(12, cut=10)},
+    "dyadic filter": {"transform": ct.Dyadic("day"), "summary": ct.Filter(cut=13)},
+    "haar threshold": {"transform": ct.Haar("day"), "summary": ct.Threshold("60")},
 }
 _LONG = {"dyadic items", "dyadic of two", "filter, one-sided", "dyadic filter", "haar threshold"}
 """Kinds whose parts are in quick ones: here they are long, as a thousand of each kind are."""

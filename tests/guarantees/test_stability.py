@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 
 from crowdtally.core.counts import What
 from crowdtally.curator.bounding.sampling import SRA
-from crowdtally.curator.bounding.scaling import DPSense
+from crowdtally.curator.bounding.scaling import DPSense, DPSenseS
 from crowdtally.curator.counting.bounded import count_scaled
 from crowdtally.records import engine as window
 from crowdtally.records import open
@@ -48,6 +47,7 @@ from kit.databases import (
     whats,
     without,
 )
+from kit.repeatable import examples
 from kit.rules import (
     DistinctIds,
     FanOut,
@@ -91,7 +91,7 @@ def exceeds(
 
 
 @pytest.mark.parametrize("shape", TRIED, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_items_and_contexts(
     shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
@@ -100,7 +100,7 @@ def test_items_and_contexts(
 
 
 @pytest.mark.parametrize("shape", DERIVED, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_what_a_condition_takes_of_derived_items(
     shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
@@ -142,14 +142,14 @@ def test_pairs_of_items(
     assert not exceeds(counting, data.draw(databases_random(shape)), rule, key, what, pairs=True)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rows=databases_random(BARE), theta=st.integers(1, 5), cap=st.integers(1, 3))
 def test_scaled_rows(countings: Countings, rows: list[RowRandom], theta: int, cap: int) -> None:
     counting = countings(BARE)
 
     def scaled(tried: list[RowRandom]) -> Any:
         counting.engine.replace(tried)
-        rule = DPSense(theta, cap, Fraction(3, 2))
+        rule = DPSenseS(theta, cap, scalings=["3/2"])
         return count_scaled(counting.engine, counting.prepared, rule, DOMAIN.size).found
 
     everyone = scaled(rows)
@@ -157,7 +157,7 @@ def test_scaled_rows(countings: Countings, rows: list[RowRandom], theta: int, ca
         assert l1_distance(everyone, scaled(without(rows, user))) <= everyone.l1_bound
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rows=databases_random(STORED), key=keys, what=whats)
 def test_the_bound_is_reached(
     countings: Countings, rows: list[RowRandom], key: int, what: What
@@ -174,7 +174,7 @@ def test_the_bound_is_reached(
     assert all(l1_distance(one, other) == one.l1_bound for one, other in tables)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=databases_random(QUANTIFIED), rule=rules(), key=keys)
 def test_records_that_count_several_times(
     countings: Countings, rows: list[RowRandom], rule: Any, key: int
@@ -184,7 +184,7 @@ def test_records_that_count_several_times(
     assert not exceeds(countings(QUANTIFIED), rows, rule, key, "records")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rows=databases_random(QUANTIFIED), key=keys, data=st.data())
 def test_row_order_and_other_users_change_no_quantity(
     countings: Countings, rows: list[RowRandom], key: int, data: st.DataObject
@@ -196,7 +196,7 @@ def test_row_order_and_other_users_change_no_quantity(
     assert [t.dense().tolist() for t in one] == [t.dense().tolist() for t in other]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(rows=databases_random(QUANTIFIED), key=keys)
 def test_the_bound_of_quantities_is_reached(
     countings: Countings, rows: list[RowRandom], key: int
@@ -211,7 +211,7 @@ def test_the_bound_of_quantities_is_reached(
     assert all(l1_distance(a, b) == a.l1_bound == 3 * (ITEMS - 1) for a, b in tables)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(rows=databases_random(QUANTIFIED), theta=st.integers(1, 5), cap=st.integers(1, 4))
 def test_scaled_rows_of_quantities(
     countings: Countings, rows: list[RowRandom], theta: int, cap: int
@@ -273,7 +273,7 @@ def of_those_in(rows: Sequence[RowRandom], kept: KeptRandom) -> KeptRandom:
 
 
 @pytest.mark.parametrize("shape", TRIED, ids=str)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_as_many_records_as_the_rule_allows_all_of_them_the_users_own(
     shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
@@ -289,7 +289,7 @@ def test_as_many_records_as_the_rule_allows_all_of_them_the_users_own(
 
 
 @pytest.mark.parametrize("shape", TRIED, ids=str)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_row_order_changes_nothing(
     shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
@@ -301,7 +301,7 @@ def test_row_order_changes_nothing(
 
 
 @pytest.mark.parametrize("shape", [BARE_SAMPLES, STORED_SAMPLES], ids=str)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_other_users_change_nothing(
     shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
@@ -327,7 +327,7 @@ def test_other_users_change_nothing_of_long_histories(
 @pytest.mark.parametrize(
     "kind", ["int8", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("int16", "int32"))]
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_the_width_of_integer_ids_changes_nothing(
     kind: str, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
@@ -466,7 +466,7 @@ _PRIORITIES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(records=_PRIORITIES, limit=st.integers(1, 5))
 def test_the_fast_cut_is_the_window(engine: DuckDBEngine, records: Priorities, limit: int) -> None:
     assert not differs(engine, records, limit, DuckDBEngine.least)
@@ -485,7 +485,7 @@ WIDTHS = [12, 2**31, 2**31 + 1, 2**33, 2**61]
 
 
 @pytest.mark.parametrize("cells", WIDTHS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(data=st.data(), key=keys, what=whats)
 def test_wide_domains(
     cells: int, engine: DuckDBEngine, data: st.DataObject, key: int, what: What
@@ -520,7 +520,7 @@ def test_domains_beyond_64_bits_number_their_cells_in_text(
     assert set(kept) <= set(zip(users, cells, strict=True))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     rows=databases_random(STORED_CUTS), rule=rules(), key=keys, what=whats, parts=st.integers(2, 5)
 )

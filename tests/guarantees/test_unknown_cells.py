@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from flint import arb
 
+import crowdtally as ct
 from crowdtally.core.records import Records
 from crowdtally.curator.method import charge_of, method_of
 from crowdtally.curator.request.discover import Discovery
@@ -34,7 +35,7 @@ Law = list[tuple[arb, arb]]
 def asked(limit: int, **options: Any) -> Request:
     records = Records("nowhere.csv", "user", "item", {"context": None})
     return make_request(
-        records, None, max_records=limit, discover=("item", "context"), **options
+        records, None, method=ct.Discover(("item", "context"), limit), **options
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ import ibis
 import numpy as np
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.counts import Counts
-from crowdtally.curator.bounding import sampling
 from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.bounding.scaling import GRID
 from crowdtally.curator.choices.bounds import RankChoice
@@ -24,7 +24,7 @@ from crowdtally.curator.counting.bounded import count
 from crowdtally.curator.methods import tables
 from crowdtally.curator.request import request
 from crowdtally.curator.summaries import base
-from crowdtally.curator.transforms.trees import DyadicTransform
+from crowdtally.curator.transforms.trees import Dyadic
 from crowdtally.noise.geometric import difference
 from crowdtally.records import engine as window
 from crowdtally.records.duckdb import DuckDBEngine
@@ -118,8 +118,8 @@ def _nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def _sra(wrong: type[SRA]) -> Inject:
-    """Another class instead of SRA."""
-    return lambda patch: patch.setattr(sampling, "SRA", wrong)
+    """SRA keeps what a wrong one keeps."""
+    return lambda patch: patch.setattr(SRA, "keep", wrong.keep)
 
 
 def _rank(patch: pytest.MonkeyPatch) -> None:
@@ -185,15 +185,15 @@ def _least_by_window(patch: pytest.MonkeyPatch) -> None:
 
 def _bound_of_the_untransformed(patch: pytest.MonkeyPatch) -> None:
     """A record is in a node of every level, but the noise is for one."""
-    honest = DyadicTransform.apply
+    honest = Dyadic.apply
 
     def wrong(transform: Any, counts: Counts, cells: Any) -> Counts:
         made = honest(transform, counts, cells)
         return replace(made, l1_bound=counts.l1_bound, squared=None)
 
-    patch.setattr(DyadicTransform, "apply", wrong)
-    patch.setattr(DyadicTransform, "factor", lambda *_: 1)
-    patch.setattr(DyadicTransform, "l2_factor", lambda *_: 1)
+    patch.setattr(Dyadic, "apply", wrong)
+    patch.setattr(Dyadic, "factor", lambda *_: 1)
+    patch.setattr(Dyadic, "l2_factor", lambda *_: 1)
 
 
 ONE, TWO = SAMPLES["one record, stored ids"], SAMPLES["two records, stored ids"]
@@ -212,7 +212,7 @@ MUTANTS = {
     "one quota for all users": Mutant(ONE, _sra(OneQuota)),
     "join with fan-out after bounding": Mutant(ONE, _sra(FanOut)),
     "rank in place of row_number": Mutant(
-        Subject(SQUARE, {"max_records": 1}, "repeated"), _rank, ((), (0, 0), (0, 1))
+        Subject(SQUARE, {"method": ct.SRA(1)}, "repeated"), _rank, ((), (0, 0), (0, 1))
     ),
     "hand-picking by exact counts": Mutant(
         replace(STEERED["hpa, one record"], steering=((100, 100),)),
@@ -253,6 +253,6 @@ def test_without_the_mutation_the_same_databases_pass(name: str) -> None:
 
 def test_the_window_would_do_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     _least_by_window(monkeypatch)
-    findings = compare(Subject(PLAIN, {"max_records": 2}), databases(((), (0, 0, 1)), 2), (1,))
+    findings = compare(Subject(PLAIN, {"method": ct.SRA(2)}), databases(((), (0, 0, 1)), 2), (1,))
     assert not findings.uncertified
     assert findings.reached

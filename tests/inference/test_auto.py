@@ -1,352 +1,400 @@
-"""What ``auto`` infers on the way: heads, repeats, tastes, and when to stop."""
+"""Estimates of a release of auto: laws of theirs, and numbers worked out by hand."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import exp, hypot, log, sqrt
 
 import numpy as np
 import pytest
 
-from crowdtally.inference.facts import Chosen, ItemFacts, Noisy
-from crowdtally.inference.heads import blend, total_of
-from crowdtally.inference.items import bounded_counts
-from crowdtally.inference.joint import Again
-from crowdtally.inference.mixing import posterior
-from crowdtally.inference.posterior import Noise
-from crowdtally.inference.repeats import in_records
-from crowdtally.inference.stopping import differ, excess
-from crowdtally.inference.tastes import Tastes, odds, represented, shrunk_tastes
-from crowdtally.laws.base import Combination
+from crowdtally.core.counts import Keeping
+from crowdtally.errors import UsageError
+from crowdtally.inference.auto import _bent, estimate_auto, joined
+from crowdtally.inference.facts import AutoFacts, Chosen, Scaled, Summary
+from crowdtally.inference.heads import blended
+from crowdtally.inference.rows import BINS, RowLengths, bin_of, row_lengths
+from crowdtally.laws.base import NoiseLaw
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 
-# ---- Measured items join the calibrated ones -----------------------------------------------------
+GRID = Fraction(1, 1 << 20)
+SURE = Fraction(1, 1000)
+"""A scale of noise that is none."""
+REACH = 1.959964
 
 
-PLACES = np.arange(4)
-COUNTS = np.array([1000.0, 800.0, 600.0, 400.0])
-NONE = np.zeros(4)
+def laplace(scale: Fraction | int) -> DiscreteLaplace:
+    return DiscreteLaplace(scale / GRID, GRID)
 
 
-def head(values: np.ndarray, scale: int = 10) -> Chosen:
-    return Chosen(PLACES, values, DiscreteLaplace(Fraction(scale)))
+def table(values, bound: int, scale: Fraction | int = SURE, law: NoiseLaw | None = None) -> Scaled:
+    return Scaled(np.asarray(values, dtype=float), law or laplace(scale), bound)
 
 
-def test_sharp_measurements_win():
-    found = blend(head(COUNTS * 1.5, 1), COUNTS, np.full(4, 100.0**2), NONE, repeats=False)
-    assert found is not None
-    assert found.mean == pytest.approx(COUNTS * 1.5, rel=1e-2)
-    assert np.sqrt(found.own) == pytest.approx(1.36, rel=0.02)
-    assert found.scatter == pytest.approx(0.5, rel=0.15)
+def users(sd: float = 0.01, **bins: float) -> RowLengths:
+    """Lengths of rows: so many users of rows of this length (r5=100), and no noise to speak of."""
+    noisy = np.zeros(BINS)
+    for name, number in bins.items():
+        noisy[bin_of(int(name[1:]))] = number
+    return row_lengths(noisy, sd)
 
 
-def test_blunt_measurements_hardly_count():
-    found = blend(head(COUNTS * 1.5, 10**5), COUNTS, np.full(4, 4.0), NONE, repeats=False)
-    assert found is not None
-    assert found.mean == pytest.approx(COUNTS, rel=1e-3)
-    assert found.scatter == 0.05  # at least
+def zipf(size: int, total: float) -> np.ndarray:
+    ranks = np.arange(1, size + 1.0)
+    return total * ranks**-0.8 / (ranks**-0.8).sum()
 
 
-def test_scatter_that_noise_hides_is_the_usual_one():
-    loud = COUNTS + 900 * np.array([1.0, -1.0, 1.0, -1.0])
-    found = blend(head(loud, 500), COUNTS, NONE, NONE, repeats=False, usual=0.1)
-    assert found is not None
-    assert found.scatter == pytest.approx(0.1, abs=0.02)
-    sharp = blend(head(COUNTS * 1.3, 5), COUNTS, NONE, NONE, repeats=False, usual=0.1)
-    assert sharp is not None
-    assert sharp.scatter == pytest.approx(0.3, rel=0.01)
+LONG = users(r9=500, r17=1000, r33=1500, r65=700, r129=300, r257=100)
+KEPT = LONG.kept(20)[0]
+TRUTH = zipf(200, LONG.records)
 
 
-def test_correlated_noise_hides_more():
-    cells = 30
-    counts, away = np.full(cells, 1000.0), np.where(np.arange(cells) % 2, 300.0, -300.0)
-    law = IntervalNoise(Fraction(1, 10), cells)
-    alike = DiscreteLaplace(Fraction(round(law.std() / 2**0.5 * 64), 64))
-    found = [
-        blend(Chosen(np.arange(cells), counts + away, one), counts, np.zeros(cells),
-              np.zeros(cells), repeats=False)
-        for one in (law, alike)
-    ]  # fmt: skip
-    assert found[0] is not None
-    assert found[1] is not None
-    assert found[0].scatter < found[1].scatter < 0.3
+def long_rows(scale: Fraction | int = SURE, seed: int = 0, **more) -> AutoFacts:
+    """Rows that are mostly longer than their bound of 20, each cut alike."""
+    noise = 0 if scale == SURE else np.random.default_rng(seed).laplace(0, float(scale), 200)
+    total = table([LONG.records * LONG.kept(2000)[0]], 2000)
+    return AutoFacts(200, LONG, "long", table(KEPT * TRUTH + noise, 20, scale), total=total, **more)
 
 
-def test_the_weight_is_that_of_the_variances():
-    law = DiscreteLaplace(Fraction(30))
-    found = blend(head(COUNTS + 20, 30), COUNTS, np.full(4, 900.0), NONE, repeats=False)
-    assert found is not None
-    doubt = 900 + 0.05**2 * COUNTS**2
-    weight = doubt / (doubt + law.std() ** 2)
-    assert found.mean == pytest.approx(COUNTS + 20 * weight)
-    assert found.own == pytest.approx(doubt * law.std() ** 2 / (doubt + law.std() ** 2))
+def sound(facts: AutoFacts) -> None:
+    """What holds of any estimates."""
+    found = estimate_auto(facts)
+    items = found.items
+    for part in (items.mean, items.median, items.low, items.deviation, items.own, found.factors):
+        assert part.shape == (facts.size,)
+        assert np.isfinite(part).all()
+        assert (part >= 0).all()
+    assert (items.low <= items.median).all()
+    assert (items.median <= items.high).all()
+    assert (items.low <= items.mean).all()
+    assert (items.mean <= items.high).all()
+    assert (items.own <= items.deviation * (1 + 1e-9)).all()
+    assert 0 <= found.total.low <= found.total.mean <= found.total.high
+    again = estimate_auto(facts)
+    assert np.array_equal(again.items.mean, items.mean)
+    order = np.argsort(items.bounded, kind="stable")
+    if facts.head is None and facts.short is None:
+        assert (np.diff(items.mean[order]) >= -1e-9 * items.mean.max()).all()
 
 
-def test_with_repeats_only_the_proportions_count():
-    users = COUNTS[::-1] / 3
-    found = blend(head(users, 1), COUNTS, np.full(4, 300.0**2), NONE, repeats=True)
-    assert found is not None
-    assert found.mean.sum() == pytest.approx(COUNTS.sum(), rel=0.05)
-    assert found.mean[3] > found.mean[0]
+ONES = users(r1=3000, r2=1500, r3=500)
 
 
-def test_with_repeats_sharp_counts_are_not_overruled():
-    users = np.array([300.0, 500.0, 200.0, 400.0])
-    found = blend(head(users, 1), COUNTS, np.full(4, 1.0), NONE, repeats=True, usual=0.05)
-    assert found is not None
-    assert found.mean == pytest.approx(COUNTS, rel=0.1)
-    assert found.mean.sum() == pytest.approx(COUNTS.sum())
+@pytest.mark.parametrize("size", [1, 3, 29, 30, 400])
+@pytest.mark.parametrize("path", ["short", "rich", "long"])
+@pytest.mark.parametrize("law", [laplace(30), GaussianNoise(900 / GRID**2, GRID)])
+def test_any_release_has_sound_estimates(size: int, path, law: NoiseLaw):
+    rng = np.random.default_rng(size)
+    values = rng.pareto(1, size) * 30 + rng.laplace(0, 30, size)
+    for lengths in (ONES, LONG, users(sd=100, r9=300)):
+        facts = AutoFacts(size, lengths, path, table(values, 3, law=law))
+        sound(facts)
+        sound(replace(facts, items=table(-values, 3, law=law)))  # hardly anything is above 0
+        if size > 4:
+            places = np.argsort(-values)[: size // 4]
+            head = Chosen(places, values[places] * 2, IntervalNoise(Fraction(1, 9), len(places)))
+            sound(replace(facts, head=head, total=table([900.0], 9, 20)))
+            repeats = replace(head, law=laplace(9), theta=3)
+            sound(replace(facts, head=repeats, repeats=True))
 
 
-def test_with_repeats_a_head_of_noise_is_left_out():
-    assert blend(head(np.array([9.0, -9, 5, -4])), COUNTS, NONE, NONE, repeats=True) is None
-    assert blend(head(COUNTS), NONE, NONE, NONE, repeats=True) is None
+def test_nothing_to_read_is_refused():
+    with pytest.raises(UsageError, match="without a table"):
+        estimate_auto(AutoFacts(2, ONES, "short", None))
 
 
-def test_an_error_of_the_calibration_counts_where_it_is_leaned_on():
-    common = np.full(4, 0.2)
-    leaning = blend(head(COUNTS, 10**4), COUNTS, NONE, common, repeats=False)
-    sharp = blend(head(COUNTS, 1), COUNTS, np.full(4, 100.0**2), common, repeats=False)
-    assert leaning is not None
-    assert sharp is not None
-    assert np.sqrt(leaning.variance - leaning.own) == pytest.approx(0.2 * COUNTS, rel=0.01)
-    assert np.sqrt(sharp.variance) == pytest.approx(np.sqrt(sharp.own), rel=0.01)
+# ---- Short rows, and long ones of which most were counted whole ----------------------------------
 
 
-def test_the_total_asks_the_law_about_its_sum():
-    class Together(DiscreteLaplace):
-        def std(self, of: Combination = Combination(1.0, 1.0)) -> float:  # noqa: B008
-            return of.total
-
-    chosen = Chosen(PLACES, COUNTS, Together(Fraction(1)))
-    assert total_of(chosen).deviation == 4.0
-    assert total_of(chosen).value == COUNTS.sum()
-
-
-# ---- Cells that were measured twice --------------------------------------------------------------
+def test_short_rows_without_noise_are_exact():
+    truth = zipf(50, ONES.records)
+    found = estimate_auto(AutoFacts(50, ONES, "short", table(truth, 3)))
+    assert found.items.mean == pytest.approx(truth, rel=0.01)
+    assert found.total.mean == pytest.approx(ONES.records, rel=1e-3)
+    assert found.items.kept_share == pytest.approx(1, abs=1e-3)
+    assert found.items.calibrated
+    assert (found.items.high - found.items.low)[0] < 0.02 * truth[0]
 
 
-B = 1000.0
-LAW = DiscreteLaplace(Fraction(1000))
-SHARP = DiscreteLaplace(Fraction(500))
+def test_what_short_rows_lose_is_put_back():
+    kept = ONES.kept(1)[0]
+    assert kept == pytest.approx(5000 / 7500, rel=0.01)
+    facts = AutoFacts(50, ONES, "short", table(kept * zipf(50, 7500), 1))
+    found = estimate_auto(facts)
+    assert found.items.mean == pytest.approx(zipf(50, 7500), rel=0.02)
+    assert found.factors == pytest.approx(1 / kept, rel=0.01)
+    assert found.items.kept_share == pytest.approx(kept, rel=0.01)
+    assert found.scatter == pytest.approx(0.3 * (1 - kept))
+    assert found.total.deviation == pytest.approx(0.7 * (1 - kept) * 7500, rel=0.02)
+    place, largest = 0, found.items.mean[0]
+    heavy = (1 / kept - 1) * largest
+    off = hypot(found.scatter, found.common)
+    expected = largest / exp(REACH * off) - REACH * sqrt(heavy)
+    assert found.items.low[place] == pytest.approx(expected, rel=0.01)
+    up = largest * exp(REACH * off) + REACH * sqrt(heavy) + ONES.unseen(1) * largest / 7500
+    assert found.items.high[place] == pytest.approx(up, rel=0.01)
+    own = hypot(sqrt(heavy), found.scatter * largest)
+    assert found.items.own[place] == pytest.approx(own, rel=0.01)
 
 
-def noise(rng: np.random.Generator, scale: float, size: int) -> np.ndarray:
-    return np.rint(scale * (rng.exponential(size=size) - rng.exponential(size=size)))
-
-
-def test_chosen_noise_is_seen_through():
-    """Items chosen for their noise: both values together say that there is nothing."""
-    rng = np.random.default_rng(1)
-    values = noise(rng, B, 4000)
-    places = np.sort(np.argsort(-values)[:300])
-    again = Again(places, noise(rng, B, 300), Noise(LAW))
-    found = posterior(values, LAW, also=again)
-    assert found.mean[places].mean() < 0.35 * B
-    assert (found.low[places] == 0).mean() > 0.95
-
-
-def test_a_second_value_lowers_the_error_of_its_own_cells():
-    rng = np.random.default_rng(2)
-    truth = B * rng.pareto(1.2, 4000)
-    values = np.rint(truth + noise(rng, B, 4000))
-    alone = posterior(values, LAW)
-    places = np.sort(np.argsort(-alone.mean)[:500])
-    second = np.rint(truth[places] + noise(rng, B / 2, 500))
-    both = posterior(values, LAW, also=Again(places, second, Noise(SHARP)))
-
-    def error(found: np.ndarray) -> float:
-        return float(((found - truth)[places] ** 2).mean())
-
-    assert error(both.mean) < 0.35 * error(alone.mean)
-    inside = (both.low[places] <= truth[places]) & (truth[places] <= both.high[places])
-    assert 0.9 < inside.mean() < 0.99
-
-
-def test_another_unit_and_a_ratio_say_the_same():
+def test_intervals_reach_over_the_noise_and_the_posterior():
+    """Those of the noise alone are wrong for listed items, those of the posterior for others."""
     rng = np.random.default_rng(3)
-    values = np.rint(B * rng.pareto(1.2, 1000) + noise(rng, B, 1000))
-    places = np.arange(0, 1000, 7)
-    second = np.rint(values[places] + noise(rng, B, len(places)))
-    plain = posterior(values, LAW, also=Again(places, second, Noise(LAW)))
-    halves = posterior(values, LAW, also=Again(places, second, Noise(SHARP, 2.0)))
-    assert halves.mean == pytest.approx(plain.mean, rel=1e-2, abs=1.0)
+    truth = np.append(np.full(5, 300.0), np.zeros(295))
+    lengths = users(r1=1500)
+    facts = AutoFacts(300, lengths, "short", table(truth + rng.laplace(0, 40, 300), 1, 40))
+    found, values = estimate_auto(facts).items, facts.items.values
+    margin = 40 * log(20)
+    assert (found.low <= np.maximum(values - margin, 0) + 0.1).all()
+    assert (found.high >= np.maximum(values + margin, 0) - 0.1).all()
+    listed = np.argsort(-found.mean)[:10]  # some are empty, with luck
+    covered = (found.low <= truth) & (truth <= found.high)
+    assert covered[listed].mean() >= 0.9
+    alone = estimate_auto(replace(facts, items=table(truth - 100.0, 1, 40))).items
+    assert alone.low[:5].max() < 200 < alone.high[:5].min()
 
 
-def test_many_pairs_are_taken_together_without_a_visible_difference(monkeypatch):
-    rng = np.random.default_rng(4)
-    truth = B * rng.pareto(2, 1500)
-    values = np.rint(truth + noise(rng, B, 1500))
-    again = Again(np.arange(1000), np.rint(truth[:1000] + noise(rng, B, 1000)), Noise(LAW))
-    fine = posterior(values, LAW, also=again)
-    monkeypatch.setattr("crowdtally.inference.joint._MOST_ROWS", 300)
-    coarse = posterior(values, LAW, also=again)
-    assert np.abs(coarse.mean - fine.mean).mean() < 0.06 * B
+def test_a_lucky_item_s_interval_reaches_down_to_what_most_are():
+    values = np.zeros(300)
+    values[7] = 250.0  # of 300 empty items with a scale of 40, one has this with luck
+    found = estimate_auto(AutoFacts(300, users(r1=1500), "short", table(values, 1, 40))).items
+    assert found.low[7] == 0.0
+    assert found.high[7] >= 250
 
 
-def test_a_zoom_is_brought_to_the_size_of_the_table_by_posterior_means():
-    """The zoom keeps three times as much; raw sums of chosen items are too large for a ratio."""
+def test_few_items_have_no_prior():
+    values = np.array([500.0, -20.0, 8.0])
+    found = estimate_auto(AutoFacts(3, users(r1=1000), "short", table(values, 1, 10))).items
+    assert found.bounded.tolist() == [500, 0, 8]
+    assert found.low[0] == pytest.approx(500 - 10 * log(20), abs=0.01)
+    assert found.high[1] >= 10 * log(20) - 20 - 0.01
+    factor = estimate_auto(AutoFacts(3, users(r1=1000), "short", table(values, 1, 10))).factors[0]
+    assert found.mean.tolist() == pytest.approx([500 * factor, 0, 8 * factor])
+    thirty = estimate_auto(
+        AutoFacts(30, ONES, "short", table(np.append([500.0], np.ones(29)), 1, 10))
+    )
+    assert thirty.items.bounded[5] > 1.0  # 29 are alike: the noise would be cut off at 0
+
+
+def classes(kappa: float = 0.55) -> tuple[AutoFacts, np.ndarray]:
+    split, bound = 32, 60
+    kept = LONG.kept(bound, split)[0]
+    whole = LONG.records_up_to(split)
+    short, rest = zipf(200, whole), zipf(200, LONG.records - whole)[::-1]
+    facts = AutoFacts(
+        200, LONG, "rich", table(kept * rest, bound), table(short, split), kappa=kappa
+    )  # fmt: skip
+    return facts, short + rest
+
+
+def test_two_classes_are_added_and_only_long_rows_are_scaled_up():
+    facts, truth = classes()
+    found = estimate_auto(facts)
+    assert found.items.mean == pytest.approx(truth, rel=0.02)
+    kept = LONG.kept(60, 32)[0]
+    assert found.factors == pytest.approx(1 / kept, rel=0.01)
+    assert found.items.bounded == pytest.approx(facts.short.values + facts.items.values, rel=0.02)
+    assert found.total.mean == pytest.approx(LONG.records, rel=0.01)
+    assert found.items.kept_share == pytest.approx(
+        found.items.bounded.sum() / truth.sum(), rel=0.01
+    )
+
+
+def test_kappa_says_how_far_long_rows_may_differ():
+    shift = LONG.kept(60, 32)[1]
+    low, high = (estimate_auto(classes(kappa)[0]) for kappa in (0.55, 1.5))
+    assert low.scatter == pytest.approx(0.55 * shift)
+    assert high.scatter == pytest.approx(1.5 * shift)
+    assert (high.items.low < low.items.low).all()
+
+
+def test_where_next_to_nothing_is_lost_half_of_it_is_thought_to_be():
+    lengths = users(r9=1000, r17=500, r33=3)
+    lost = 1 - lengths.kept(32)[0]
+    assert 0.001 < lost < 0.01
+    values = zipf(100, (1 - lost) * lengths.records)
+    rich = estimate_auto(AutoFacts(100, lengths, "rich", table(values, 32)))
+    assert rich.factors[0] == pytest.approx(2 / (2 - lost), rel=1e-3)
+    assert rich.common == 0.0
+    least = rich.total.mean + REACH * rich.total.deviation
+    unseen = lengths.unseen(32) + lost / 2 * lengths.records
+    assert rich.total.high == pytest.approx(least + unseen)
+
+
+# ---- Long rows: a total, a head ------------------------------------------------------------------
+
+
+def test_the_total_and_the_table_are_weighed_by_their_errors():
+    facts = long_rows()
+    found = estimate_auto(facts)
+    assert found.total.mean == pytest.approx(LONG.records, rel=0.01)
+    assert found.items.mean == pytest.approx(TRUTH, rel=0.02)
+    lost = 1 - LONG.kept(2000)[0]
+    a, b = hypot(LONG.doubt(2000), 0.5 * lost), hypot(LONG.doubt(20), 0.3 * (1 - KEPT))
+    short = hypot(LONG.doubt(60), 0.5 * (1 - LONG.kept(60)[0]))
+    assert 0.5 < short / b < 2
+    more = replace(facts, total=table([1.3 * LONG.kept(60)[0] * LONG.records], 60))
+    shifted = estimate_auto(more).total.mean / LONG.records - 1
+    assert shifted == pytest.approx(0.3 * b**2 / (short**2 + b**2), rel=0.05)
+    alone = estimate_auto(replace(facts, total=None))
+    assert alone.common == pytest.approx(b, rel=0.01)
+    assert found.common == pytest.approx(max(1 / hypot(1 / a, 1 / b), 0.005), rel=0.01)
+
+
+def test_the_total_reaches_up_to_what_was_not_seen():
+    found = estimate_auto(long_rows()).total
+    doubt = hypot(estimate_auto(long_rows()).common, 0.1 * min(1, 2 * (1 - KEPT)))
+    assert found.deviation == pytest.approx(doubt * found.mean)
+    assert found.low == pytest.approx(found.mean - REACH * found.deviation)
+    assert found.high == pytest.approx(found.mean + REACH * found.deviation + LONG.unseen(2000))
+
+
+def test_repeats_are_twice_as_unsure():
+    once, often = (estimate_auto(long_rows(repeats=repeats)) for repeats in (False, True))
+    assert once.scatter == pytest.approx(0.3 * (1 - KEPT))
+    assert often.scatter == pytest.approx(0.6 * (1 - KEPT))
+    assert (often.items.low < once.items.low).all()
+
+
+def test_rows_of_many_records_make_small_counts_vary():
+    facts = long_rows()
+    users_in, mean = LONG.users_in, LONG.mean_row
+    squares = (users_in * mean * np.minimum(1, 20 / mean) ** 2).sum() / LONG.records
+    heavy = squares / KEPT**2 - 1
+    found = estimate_auto(facts)
+    c = found.items.mean[-1]
+    beyond = found.items.own[-1] ** 2 - (found.scatter * c) ** 2
+    assert beyond == pytest.approx(heavy * c, rel=0.01)
+    often = estimate_auto(replace(facts, repeats=True))
+    beyond = often.items.own[-1] ** 2 - (often.scatter * c) ** 2
+    assert beyond == pytest.approx(4 * heavy * c, rel=0.01)
+
+
+WEAK = users(sd=400, r9=600, r17=1200, r33=1400, r65=700)
+
+
+def test_weak_lengths_scale_nothing_up():
+    assert WEAK.weak
+    facts = replace(long_rows(), lengths=WEAK)
+    found = estimate_auto(facts)
+    assert found.items.mean.sum() == pytest.approx(KEPT * TRUTH.sum(), rel=0.01)
+    assert not found.items.calibrated
+    assert found.common == 0.5
+    assert found.total.high == pytest.approx(WEAK.records + WEAK.unseen(0))
+    ratio = found.items.high[0] / found.items.mean[0]
+    assert ratio > found.total.high / found.total.mean
+
+
+def head_of(values, law: NoiseLaw | None = None, theta: int | None = None) -> Chosen:
+    places = np.arange(len(values))
+    return Chosen(places, np.asarray(values, dtype=float), law or laplace(SURE), theta)
+
+
+def test_a_sharp_head_is_believed_and_the_rest_adds_up():
+    values = TRUTH[:16] * np.linspace(1.2, 0.9, 16)
+    found = estimate_auto(long_rows(head=head_of(values)))
+    assert found.items.mean[:16] == pytest.approx(values, rel=0.01)
+    assert found.items.mean.sum() == pytest.approx(found.total.mean)
+    assert found.items.deviation[0] < 0.01 * values[0]
+
+
+def test_the_bend_is_halved_where_the_head_is_15_percent_unsure():
+    z = KEPT * TRUTH
+    head = blended(head_of(z[:16] * 5), z[:16] * 5, np.zeros(16), 0.5, repeats=False)
+    assert head is not None
+    powers = []
+    for deviation in (0.0, 0.15 * head.mean.sum()):
+        factor = _bent(z, 10.0, LONG.records, 0.0, replace(head, sum_deviation=deviation))
+        powers.append(log(factor[0] / factor[50]) / log(z[0] / z[50]))
+        assert factor[16:] @ z[16:] == pytest.approx(LONG.records - head.mean.sum())
+    assert powers[0] > 0.1
+    assert powers[1] == pytest.approx(powers[0] / 2)
+
+
+def test_a_head_that_no_power_explains_bends_nothing():
+    values = 100 * TRUTH[:16]
+    found = estimate_auto(long_rows(head=head_of(values)))
+    assert found.factors[20] == pytest.approx(found.factors[-1])
+    assert found.items.mean[16:].sum() == pytest.approx(0.02 * found.total.mean)
+
+
+def test_a_head_of_noise_alone_is_left_out():
+    law = laplace(100)
+    values = np.full(16, 3 * sqrt(2) * 100 / 4 * 0.99)
+    facts = long_rows(repeats=True)
+    ignored = estimate_auto(replace(facts, head=head_of(values, law, 4)))
+    assert np.array_equal(ignored.items.mean, estimate_auto(facts).items.mean)
+
+
+def test_factors_are_of_the_curve_also_in_the_head():
+    values = TRUTH[:16] * np.tile([1.2, 0.8], 8)
+    found = estimate_auto(long_rows(head=head_of(values)))
+    assert (np.diff(found.factors) <= 0).all()  # by size alone, not by what was measured
+    assert found.factors[0] < 0.95 * found.items.mean[0] / found.items.bounded[0]
+
+
+# ---- Contexts, Gaussian noise, summaries ---------------------------------------------------------
+
+
+def test_items_are_joined_with_their_cells_by_inverse_variance():
+    one, two = table([100.0, 50.0], 5, 3), table([[40.0, 70.0], [20.0, 20.0]], 5, 6)
+    found = joined(one, two)
+    assert found.values == pytest.approx([(8 * 100 + 110) / 9, (8 * 50 + 40) / 9])
+    assert found.std == pytest.approx(sqrt(1 / (1 / 18 + 1 / 144)), rel=1e-5)
+    bells = [Scaled(part.values, GaussianNoise(part.law.scale**2, GRID), 5) for part in (one, two)]
+    assert joined(*bells).values == pytest.approx(found.values)
+    assert joined(*bells).std == pytest.approx(sqrt(1 / (1 / 9 + 1 / 72)), rel=1e-5)
+
+
+def test_gaussian_noise_has_the_bell_s_interval():
+    law = GaussianNoise(100 / GRID**2, GRID)
+    found = estimate_auto(AutoFacts(2, users(r1=1000), "short", table([700.0, 300.0], 1, law=law)))
+    assert found.items.low[0] == pytest.approx(700 - 10 * REACH, abs=0.01)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_summary_is_brought_to_all_records(measured: bool):
     rng = np.random.default_rng(5)
-    truth = np.append(np.full(100, 6.0), np.zeros(3900))
-    law, unit = DiscreteLaplace(Fraction(4000), Fraction(1, 1000)), 1000
-    table = np.rint(unit * (truth + 4 * (rng.exponential(size=4000) - rng.exponential(size=4000))))
-    alone = posterior(table, law)
-    places = np.sort(np.argsort(-table)[:300])
-    zoomed = 3 * truth[places] + 4 * (rng.exponential(size=300) - rng.exponential(size=300))
-    facts = ItemFacts(
-        4000,
-        table=Noisy(table / unit, law),
-        zoom=Chosen(places, np.rint(zoomed * unit) / unit, law),
+    truth = np.append(np.full(50, 900.0), np.zeros(3950))
+    kept = LONG.kept(20)[0]
+    values = np.rint(kept * truth + rng.laplace(0, 10, 4000))
+    places = np.flatnonzero(np.abs(values) >= 60)
+    summary = Summary(places, values[places], DiscreteLaplace(Fraction(10)), Keeping(60), 20)
+    facts = AutoFacts(4000, LONG, "long", None, summary=summary)
+    if measured:
+        facts = replace(facts, total=table([truth.sum()], 2000))
+    found = estimate_auto(facts)
+    assert found.items.mean[:50].mean() == pytest.approx(900, rel=0.05)
+    assert found.items.calibrated
+    assert found.factors == pytest.approx(1 / kept)
+    assert found.total.mean == pytest.approx(truth.sum() if measured else LONG.records, rel=0.05)
+    assert found.items.mean.sum() <= found.total.mean * (1 + 1e-9)
+    weak = estimate_auto(replace(facts, lengths=WEAK))
+    assert weak.items.mean[:50].mean() == pytest.approx(kept * 900, rel=0.05)
+    assert not weak.items.calibrated
+    assert weak.total.high >= WEAK.records
+
+
+def test_intervals_of_another_level():
+    wide, narrow = (
+        estimate_auto(long_rows(Fraction(9)), level).items
+        for level in (Fraction(99, 100), Fraction(1, 2))
     )
-    found = bounded_counts(facts)
-    error = ((found.mean - truth) ** 2).mean()
-    assert error < 0.9 * ((alone.mean - truth) ** 2).mean()
-    # A ratio of raw sums would make the chosen items half as large again.
-    assert found.mean[places].sum() < 1.35 * truth[places].sum()
+    assert (wide.high - wide.low > narrow.high - narrow.low).all()
 
 
-def test_a_zoom_of_nothing_but_noise_is_left_out():
-    rng = np.random.default_rng(6)
-    values = noise(rng, B, 1000)
-    facts = ItemFacts(
-        1000,
-        table=Noisy(values, LAW),
-        zoom=Chosen(np.arange(20), -np.abs(noise(rng, B, 20)), LAW, 1),
-    )
-    assert np.array_equal(bounded_counts(facts).mean, posterior(values, LAW).mean)
-
-
-# ---- A head of distinct users beside counts of records -------------------------------------------
-
-
-USERS = np.array([6000.0, 5900.0, 5500.0, 4800.0, 4000.0, 3000.0])
-RECORDS = np.array([90_000.0, 50_000.0, 30_000.0, 18_000.0, 11_000.0, 6_000.0])
-
-
-def test_sharp_counts_say_how_records_grow_with_users():
-    found = in_records(USERS, 1.0, RECORDS, (0.02 * RECORDS) ** 2)
-    assert found.values.sum() == pytest.approx(RECORDS.sum())
-    assert found.values[0] / found.values[-1] > 4  # of users twice as many
-
-
-def test_blunt_counts_leave_records_in_proportion_to_users():
-    found = in_records(USERS, 1.0, RECORDS, (5.0 * RECORDS) ** 2)
-    assert found.values / USERS == pytest.approx(RECORDS.sum() / USERS.sum(), rel=0.1)
-
-
-def test_what_the_fit_leaves_over_is_scatter():
-    straight = in_records(USERS, 1.0, 3 * USERS, np.full(6, 1.0))
-    zigzag = in_records(USERS, 1.0, USERS * [1, 5, 1, 5, 1, 5], np.full(6, 1.0))
-    assert straight.scatter == 0.07**2
-    assert straight.values == pytest.approx(3 * USERS, rel=1e-3)
-    assert zigzag.scatter > 0.2
-
-
-def test_noise_below_zero_does_not_matter():
-    found = in_records(np.array([900.0, -20.0]), 2500.0, np.array([0.0, 0.0]), np.ones(2))
-    assert np.isfinite(found.values).all()
-    assert np.isfinite(found.noise).all()
-
-
-# ---- Whether contexts differ: how often the look is wrong either way -----------------------------
-
-
-SHARES = np.array([0.1, 0.2, 0.3, 0.4])
-COUNTS_STOPPING = np.linspace(300, 100, 60)
-
-
-def rate(true, scale: float, *, counts=None, shares=SHARES, times: int = 400) -> float:
-    """How often noisy versions of these cells are found to differ."""
-    rng = np.random.default_rng(7)
-    seen = (true + rng.laplace(0, scale, true.shape) for _ in range(times))
-    return np.mean([differ(cells, 2**0.5 * scale, shares, counts=counts) for cells in seen])
-
-
-def test_contexts_that_do_not_differ_are_stopped_mostly():
-    assert 0.2 < rate(np.outer(COUNTS_STOPPING, SHARES), 20, counts=COUNTS_STOPPING) < 0.4
-    assert 0.2 < rate(np.zeros((15, 4)), 20) < 0.4
-
-
-def test_contexts_that_differ_are_seen():
-    rng = np.random.default_rng(1)
-    lifted = np.outer(COUNTS_STOPPING, SHARES) * (1 + 0.6 * rng.standard_normal((60, 4)))
-    assert rate(lifted, 20, counts=COUNTS_STOPPING) > 0.97
-    tastes = 400 * SHARES * rng.standard_normal((15, 4)) * 0.3
-    assert rate(tastes, 20) > 0.97
-
-
-def test_a_context_of_heavy_users_is_no_difference():
-    heavy = np.array([0.2, 0.2, 0.3, 0.3])  # of these rows; step 8 said something else
-    assert rate(np.outer(COUNTS_STOPPING, heavy), 5, counts=COUNTS_STOPPING) < 0.4
-    popular = COUNTS_STOPPING**1.3  # and the items' sizes are not quite as estimated either
-    assert (
-        rate(
-            np.outer(popular * COUNTS_STOPPING.sum() / popular.sum(), SHARES),
-            5,
-            counts=COUNTS_STOPPING,
-        )
-        < 0.4
-    )
-
-
-def test_the_score_is_in_standard_deviations():
-    rng = np.random.default_rng(5)
-    scores = [excess(rng.laplace(0, 9, (40, 4)), 9 * 2**0.5, SHARES) for _ in range(600)]
-    assert np.mean(scores) == pytest.approx(0, abs=0.2)
-    assert 0.7 < np.std(scores) < 1.3
-
-
-@pytest.mark.parametrize(
-    "cells", [np.ones((5, 1)), np.empty((0, 4)), np.zeros((3, 4))], ids=["one", "none", "empty"]
-)
-def test_there_is_nothing_to_tell_apart(cells):
-    shares = np.full(cells.shape[1], 1 / cells.shape[1])
-    assert not differ(cells, 1.0, shares)
-    assert not differ(cells, 0.0, shares)
-
-
-# ---- Likings of features: how many users they stand for, and how far they reach ------------------
-
-
-SHARES_TASTES = np.array([0.5, 0.3, 0.2])
-PROFILE = np.array([0.25, 0.25, 0.5])
-TASTES = Tastes(
-    np.eye(3), np.zeros((3, 3)), 0.15 * 600 * SHARES_TASTES, PROFILE, PROFILE**-0.5, 0.15, 1e-6
-)  # fmt: skip
-
-
-def test_the_anchors_say_how_many_users_are_represented():
-    assert represented(TASTES, 1000) == pytest.approx(600)
-    assert represented(TASTES, 500) == 500  # never more than there are
-    assert represented(replace(TASTES, anchors=-TASTES.anchors), 1000) == 50
-    noisy = replace(TASTES, deviation=9.0)  # one deviation of the sum is added
-    assert represented(noisy, 1000) == pytest.approx(600 + 3**0.5 * 9 / 0.15)
-
-
-def test_likings_are_relative_to_the_profile():
-    """A context whose users have 10% more of each of two features, and less of the third."""
-    more = np.array([[0.0, 0.0, 0.025], [0.0, 0.0, 0.025], [0.0, 0.0, -0.05]])
-    sums = TASTES.weights[:, None] * more * (600 * SHARES_TASTES)
-    found = shrunk_tastes(replace(TASTES, sums=sums), SHARES_TASTES, np.zeros(3), 1000)
-    ahead = found.mean[:, 2] - found.mean[:, 0]
-    assert ahead == pytest.approx([0.1, 0.1, -0.1], abs=0.005)
-
-
-def test_no_liking_is_endless_where_a_context_is_almost_empty():
-    sums = np.array([[0, 0, 900.0], [0, 0, -900.0], [0, 0, 5.0]])
-    found = shrunk_tastes(replace(TASTES, sums=sums), SHARES_TASTES, np.zeros(3), 1000)
-    assert np.abs(found.mean).max() == 1.0
-
-
-def test_a_share_that_is_too_small_by_chance_is_held_up_by_the_anchor():
-    sums = TASTES.weights[:, None] * np.array([[0.02], [-0.02], [0.01]]) * (600 * SHARES_TASTES)
-    wrong, unsure = np.array([0.6, 0.39, 0.01]), np.array([0.01, 0.01, 100.0])
-    found = shrunk_tastes(replace(TASTES, sums=sums, deviation=1.0), wrong, unsure, 1000)
-    assert np.abs(found.mean[:, 2]).max() < 0.1
-
-
-def test_odds_leave_little_to_what_most_have():
-    counts = np.array([-3.0, 0.0, 500.0, 5000.0])
-    assert odds(counts, 1000, repeats=False) == pytest.approx([1.0, 1.0, 0.5, 0.1])
-    assert odds(counts, 1000, repeats=True) == pytest.approx([1.0] * 4)
+def test_intervals_cover_what_they_say():
+    rng = np.random.default_rng(8)
+    covered, totals = [], []
+    for seed in range(20):
+        noise = IntervalNoise(Fraction(1, 40), 16)
+        head = head_of(TRUTH[:16] + rng.normal(0, noise.std(), 16), noise)
+        found = estimate_auto(long_rows(Fraction(80), seed, head=head))
+        items = found.items
+        covered.append(((items.low <= TRUTH) & (items.high >= TRUTH)).mean())
+        totals.append(found.total.low <= LONG.records <= found.total.high)
+    assert np.mean(covered) > 0.94
+    assert np.mean(totals) > 0.9

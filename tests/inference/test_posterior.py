@@ -10,11 +10,11 @@ import pytest
 
 from crowdtally.core.counts import Keeping
 from crowdtally.inference import mixing
-from crowdtally.inference.empirical_bayes import within
-from crowdtally.inference.facts import ItemFacts, Summary
-from crowdtally.inference.items import bounded_counts, chances_among
+from crowdtally.inference.empirical_bayes import by_magnitude, within
+from crowdtally.inference.facts import Summary
+from crowdtally.inference.items import chances_among, from_summary
 from crowdtally.inference.mixing import posterior, sparse_posterior
-from crowdtally.inference.posterior import Noise, Posterior, scattered
+from crowdtally.inference.posterior import LEVEL, Noise, Posterior
 from crowdtally.laws.laplace import DiscreteLaplace
 
 # ---- The flat prior on counts of at least 0, against the sum by hand -----------------------------
@@ -51,34 +51,6 @@ def test_far_above_nobody_the_interval_is_the_noise_interval():
     found = posterior([1000.0], law, flat=True)
     width = law.half_width(Fraction(19, 20))
     assert (found.low[0], found.high[0]) == pytest.approx((1000 - width, 1000 + width), abs=1)
-
-
-# ---- Intervals that contain a further error ------------------------------------------------------
-
-
-LEVEL = Fraction(19, 20)
-
-
-def certain(counts: list[float]) -> Posterior:
-    values = np.array(counts)
-    return Posterior(values, values, values, values, np.zeros(len(counts)))
-
-
-def test_a_factor_errs_by_factors():
-    found = scattered(certain([100.0]), 0.5, LEVEL)
-    assert (
-        found.high[0] / 100 == pytest.approx(100 / found.low[0]) == pytest.approx(2.664, rel=1e-3)
-    )
-    assert found.variance[0] == pytest.approx(50.0**2)
-
-
-def test_without_an_error_nothing_changes():
-    found = scattered(certain([100.0, 0.0]), np.array([0.0, 9.0]), LEVEL)
-    assert (found.low.tolist(), found.high.tolist()) == ([100.0, 0.0], [100.0, 0.0])
-
-
-def test_no_error_is_without_end():
-    assert np.isfinite(scattered(certain([1e6]), 1e9, LEVEL).high).all()
 
 
 # ---- Empirical Bayes against the best possible, and at the edges ---------------------------------
@@ -213,6 +185,23 @@ def test_a_large_table_of_mostly_empty_cells_keeps_its_total(share):
     assert posterior(values, law).mean.sum() == pytest.approx(truth.sum(), rel=0.03)
 
 
+def test_a_rare_start_weighs_every_doubling_the_same():
+    grid = np.append(0.0, np.geomspace(1, 1024, 400))
+    weights = by_magnitude(grid)
+    assert weights.sum() == pytest.approx(1)
+    doublings = [weights[(grid > 2.0**k) & (grid < 2.0 ** (k + 1))].sum() for k in range(10)]
+    assert doublings == pytest.approx([np.mean(doublings)] * 10, rel=0.1)
+    assert weights[0] < 0.01
+
+
+def test_a_prior_that_explains_the_mean_is_fitted_no_further():
+    values = noisy(np.full(8000, 0.02 * B))
+    limit = values.mean() + 2 * LAW.std() / 8000**0.5
+    rare = posterior(values, LAW, rare=True).mean.mean()
+    assert posterior(values, LAW).mean.mean() < 0.8 * rare  # fitted to the end: to the noise
+    assert 0.93 * limit < rare < limit
+
+
 def test_a_table_that_hardly_anybody_is_in_keeps_its_total():
     """One cell in twenty holds one, under noise of 20: from a flat prior it was 1.8 times that."""
     rng = np.random.default_rng(13)
@@ -272,7 +261,7 @@ def test_kept_noise_is_seen_through():
 
 def test_every_cell_of_a_list_has_an_estimate():
     truth, found = summary(RULES["filter"])
-    dense = bounded_counts(ItemFacts(SIZE, summary=found))
+    dense = from_summary(found, SIZE, LEVEL)
     assert dense.mean.sum() == pytest.approx(truth.sum(), rel=0.1)
     missing = np.delete(dense.mean, found.places)
     assert (missing == missing[0]).all()

@@ -249,7 +249,7 @@ class Town:
         """A whole ``release``, of a dataset that may be new; an option set to None is left out."""
         given = {
             "user": "user_id", "item": "place", "items": "places.csv", "epsilon": "1",
-            "output": "out", "max_records": "10",
+            "output": "out", "method": "sra:max-records=10",
         } | options  # fmt: skip
         pairs = [(f"--{k.replace('_', '-')}", v) for k, v in given.items() if v is not None]
         return ["release", records, *(word for pair in pairs for word in pair), "--new-dataset"]

@@ -375,7 +375,7 @@ def rules(draw: st.DrawFn, largest: int = 4) -> Any:
         st.sampled_from(
             [
                 SRA(limit),
-                HPA(limit, popularity),
+                HPA(limit, popularity=popularity),
             ]
         )
     )

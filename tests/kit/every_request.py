@@ -99,77 +99,74 @@ SHAPES = {
     ),
     "discovery": Shape(
         _USER, None, {},
-        {"discover_items": True, "delta": "1e-6", "max_records": 2, "noise": "laplace"},
+        {"method": ct.Discover("item", 2), "delta": "1e-6", "noise": "laplace"},
         by_user=False,
     ),
     "discovery in context": Shape(
         _USER | _DAYS, None, {},
-        {"discover": "item,day", "delta": "1e-6", "max_records": 2, "noise": "laplace"},
+        {"method": ct.Discover(["item", "day"], 2), "delta": "1e-6", "noise": "laplace"},
         by_user=False,
     ),
 }  # fmt: skip
 
-_POPULAR = {"max_records": 3, "popularity_records": 2}
-_ROWS = {"max_records": 3, "count": "users"}
+_USERS = {"count": "users"}
 METHODS: dict[str, dict[str, Any]] = {
-    "sra": {"max_records": 3},
-    "sra, users": {"max_records": 3, "count": "users"},
-    "declared": {"bounding": "declared", "max_records": 4},
-    "hpa": {"bounding": "hpa"} | _POPULAR,
-    "dpsense": {"bounding": "dpsense"} | _ROWS,
-    "dpsense, capped": {"bounding": "dpsense", "max_records": 3, "cap": 2},
-    "dpsense-s": {"bounding": "dpsense-s", "scalings": "1.5"} | _ROWS,
-    "sra, rank": {"max_records": 4, "choose": "rank"},
-    "hpa, rank": {"bounding": "hpa", "choose": "rank"} | _POPULAR,
-    "dpsense, rank": {"bounding": "dpsense", "choose": "rank"} | _ROWS,
-    "dpsense, dpsense": {"bounding": "dpsense", "choose": "dpsense", "max_records": 3, "cap": 2},
+    "sra": {"method": ct.SRA(3)},
+    "sra, users": {"method": ct.SRA(3), "count": "users"},
+    "declared": {"method": ct.Declared(4)},
+    "hpa": {"method": ct.HPA(3, popularity_records=2)},
+    "dpsense": {"method": ct.DPSense(3)} | _USERS,
+    "dpsense, capped": {"method": ct.DPSense(3, cap=2)},
+    "dpsense-s": {"method": ct.DPSenseS(3, scalings="1.5")} | _USERS,
+    "sra, rank": {"method": ct.SRA(4, choose="rank")},
+    "hpa, rank": {"method": ct.HPA(3, popularity_records=2, choose="rank")},
+    "dpsense, rank": {"method": ct.DPSense(3, choose="rank")} | _USERS,
+    "dpsense, dpsense": {"method": ct.DPSense(3, cap=2, choose="dpsense")},
     "dpsense-s, dpsense": {
-        "bounding": "dpsense-s", "choose": "dpsense", "max_records": 3, "cap": 2,
-        "scalings": "1,1.25,2",
+        "method": ct.DPSenseS(3, cap=2, choose="dpsense", scalings=["1", "1.25", "2"]),
     },
 }  # fmt: skip
 
-_DYADIC, _HAAR = ({"transform": kind, "ordered": ["day"]} for kind in ("dyadic", "haar"))
-_OF_ITEMS = {"transform": "dyadic", "ordered": ["item"]}
+_DYADIC, _HAAR = {"transform": ct.Dyadic("day")}, {"transform": ct.Haar("day")}
+_OF_ITEMS = {"transform": ct.Dyadic("item")}
 FORMS: dict[str, dict[str, Any]] = {
     "dense": {},
-    "filter, cut": {"publishing": "filter", "cut": 4},
-    "filter, size": {"publishing": "filter", "size": 2},
-    "filter, one side": {"publishing": "filter", "cut": 0, "sides": "one"},
-    "filter that keeps all": {"publishing": "filter", "cut": 0},
-    "threshold": {"publishing": "threshold", "threshold": "19/3"},
-    "threshold, high": {"publishing": "threshold", "threshold": "25"},
-    "threshold, one side": {"publishing": "threshold", "threshold": "7/2", "sides": "one"},
-    "threshold, size": {"publishing": "threshold", "size": 2, "guess_total": 100},
-    "priority": {"publishing": "priority", "size": 2},
-    "priority, threshold": {"publishing": "priority", "size": 2, "threshold": "3"},
-    "filter-priority": {"publishing": "filter-priority", "size": 2, "cut": 3},
-    "filter-priority, size": {"publishing": "filter-priority", "size": 2, "sides": "one"},
+    "filter, cut": {"summary": ct.Filter(cut=4)},
+    "filter, size": {"summary": ct.Filter(size=2)},
+    "filter, one side": {"summary": ct.Filter(cut=0, sides="one")},
+    "filter that keeps all": {"summary": ct.Filter(cut=0)},
+    "threshold": {"summary": ct.Threshold("19/3")},
+    "threshold, high": {"summary": ct.Threshold("25")},
+    "threshold, one side": {"summary": ct.Threshold("7/2", sides="one")},
+    "threshold, size": {"summary": ct.Threshold(size=2, guess_total=100)},
+    "priority": {"summary": ct.Priority(2)},
+    "priority, threshold": {"summary": ct.Priority(2, threshold="3")},
+    "filter-priority": {"summary": ct.FilterPriority(2, cut=3)},
+    "filter-priority, size": {"summary": ct.FilterPriority(2, sides="one")},
     "dyadic": _DYADIC,
     "dyadic of items": _OF_ITEMS,
-    "dyadic, filter": _DYADIC | {"publishing": "filter", "cut": 3},
-    "dyadic, threshold": _DYADIC | {"publishing": "threshold", "threshold": "19/3"},
-    "dyadic, filter-priority": _DYADIC | {"publishing": "filter-priority", "size": 3},
+    "dyadic, filter": _DYADIC | {"summary": ct.Filter(cut=3)},
+    "dyadic, threshold": _DYADIC | {"summary": ct.Threshold("19/3")},
+    "dyadic, filter-priority": _DYADIC | {"summary": ct.FilterPriority(3)},
     "haar": _HAAR,
-    "haar, filter": _HAAR | {"publishing": "filter", "cut": 3},
-    "haar, priority": _HAAR | {"publishing": "priority", "size": 3},
-    "sketch": {"transform": "sketch", "buckets": 4, "sketch_rows": 3},
+    "haar, filter": _HAAR | {"summary": ct.Filter(cut=3)},
+    "haar, priority": _HAAR | {"summary": ct.Priority(3)},
+    "sketch": {"transform": ct.Sketch(4, rows=3)},
 }
 
 
 def fitting(shape: str, method: Mapping[str, Any], form: Mapping[str, Any]) -> bool:
     """Whether the three go together; what is refused instead is tested where it is refused."""
     if shape == "pairs":
-        scales = method.get("bounding") in ("dpsense", "dpsense-s")
-        return "transform" not in form and not scales
+        return "transform" not in form and not isinstance(method.get("method"), ct.DPSense)
     if shape == "derived":
-        return not form or "publishing" in form
+        return not form or "summary" in form
     if shape == "quantities" and method.get("count") == "users":
         return False
-    if shape == "attributes" and "popularity_records" in method:
+    if shape == "attributes" and isinstance(method.get("method"), ct.HPA):
         return False
     with_days = shape not in ("items", "weights")
-    return with_days or "day" not in form.get("ordered", ())
+    return with_days or "day" not in _ordered(form)
 
 
 def every_request() -> Iterator[tuple[str, str, str]]:
@@ -210,7 +207,7 @@ def user_changes(options: Options, table: str, bound: int, *, by_user: bool, tim
     """
     if not by_user:
         return times
-    if options.get("bounding") in ("dpsense", "dpsense-s"):
+    if isinstance(options.get("method"), ct.DPSense):
         return UNITS * bound
     return bound * (bound - 1) // 2 if table == "pairs" else bound * times
 
@@ -220,29 +217,33 @@ def _levels(length: int) -> int:
     return next(k for k in range(64) if 2**k >= length)
 
 
-def _transform(options: Options, axes: Axes) -> str:
+def _ordered(options: Options) -> tuple[str, ...]:
+    return tuple(getattr(options.get("transform"), "columns", ()))
+
+
+def _transform(options: Options, axes: Axes) -> Any:
     """A table without the ordered axes stays as it is."""
-    kind = str(options.get("transform", "none"))
-    return kind if set(options.get("ordered", ())) <= axes.keys() else "none"
+    return options.get("transform") if set(_ordered(options)) <= axes.keys() else None
 
 
 def counted_in(options: Options, axes: Axes) -> int:
     """In how many nodes, coefficients or buckets one record counts."""
-    kind, ordered = _transform(options, axes), options.get("ordered", ())
-    if kind in ("dyadic", "haar"):
-        return prod(_levels(axes[name]) + 1 for name in ordered)
-    return int(options["sketch_rows"]) if kind == "sketch" else 1
+    match _transform(options, axes):
+        case ct.Dyadic() | ct.Haar():
+            return prod(_levels(axes[name]) + 1 for name in _ordered(options))
+        case ct.Sketch(rows=rows):
+            return rows
+    return 1
 
 
 def published_from(options: Options, axes: Axes) -> int:
     """How many cells, nodes, coefficients or buckets there are."""
-    kind, ordered = _transform(options, axes), options.get("ordered", ())
-    if kind == "sketch":
-        return int(options["buckets"] * options["sketch_rows"])
-    widths = dict(axes)
-    for name in ordered if kind != "none" else ():
+    transform, widths = _transform(options, axes), dict(axes)
+    if isinstance(transform, ct.Sketch):
+        return transform.buckets * transform.rows
+    for name in _ordered(options) if transform is not None else ():
         leaves = 2 ** _levels(axes[name])
-        widths[name] = 2 * leaves - 1 if kind == "dyadic" else leaves
+        widths[name] = 2 * leaves - 1 if isinstance(transform, ct.Dyadic) else leaves
     return prod(widths.values())
 
 
@@ -251,13 +252,13 @@ def published_from(options: Options, axes: Axes) -> int:
 
 def cost_of_choice(drawn: Drawn, options: Options, cells: int, published: Fraction) -> Fraction:
     """ε of one choice, its scores in the units that choosing/*.md states."""
-    a, rate = published.numerator, Fraction(drawn.parameter)
-    if options["choose"] == "rank":  # −|a·#{…} − b·N|: one user moves it by a, either way
+    a, rate, method = published.numerator, Fraction(drawn.parameter), options["method"]
+    if method.choose == "rank":  # −|a·#{…} − b·N|: one user moves it by a, either way
         return 2 * rate * a
-    if options["bounding"] == "dpsense":  # a·Σ min(RC, θ) − …: up by at most a·θ_max, all of them
-        return rate * a * int(options["max_records"])
-    whole = lcm(*(Fraction(s).denominator for s in options["scalings"].split(",")))
-    return 2 * rate * a * int(options["cap"]) * cells * SCORE_UNITS * whole
+    if not isinstance(method, ct.DPSenseS):  # a·Σ min(RC, θ) − …: up by at most a·θ_max, all
+        return rate * a * method.max_records
+    whole = lcm(*(Fraction(s).denominator for s in method.scalings))
+    return 2 * rate * a * method.cap * cells * SCORE_UNITS * whole
 
 
 # ---- tables --------------------------------------------------------------------------------------

@@ -313,6 +313,24 @@ def prepare_and_drop() -> dict[str, str]:
     return json.loads(said)  # type: ignore[no-any-return]
 
 
+def race(location: str, requests: int) -> dict[str, int]:
+    """Charge a shared ledger as one of several: how many requests were granted and refused.
+
+    Waits for the end of its standard input, so that all begin together.
+    """
+    counts = {"granted": 0, "refused": 0}
+    with Ledger.open(location) as ledger:
+        sys.stdin.read()
+        for number in range(requests):
+            try:
+                made = ledger.reserve("data", UNIT, charge(f"release-{number}"))
+                ledger.start_drawing(made.id)
+                counts["granted"] += 1
+            except OverBudgetError:
+                counts["refused"] += 1
+    return counts
+
+
 def main() -> object:
     mode, rest = sys.argv[1], sys.argv[3:]
     if mode == "random":
@@ -327,6 +345,8 @@ def main() -> object:
         return flushes(rest[0] == "durable")
     if mode == "crowd":
         return crowd(sys.argv[2], *map(int, rest[:3]), rest[3])
+    if mode == "race":
+        return race(sys.argv[2], int(rest[0]))
     if mode == "birth":
         return birth(sys.argv[2], int(rest[0]))
     if mode == "same-request":

@@ -25,6 +25,7 @@ import pytest
 
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
 from crowdtally.ledger import Charge, Ledger, Part
+from kit.repeatable import memory
 from kit.warm import start
 
 USER = PrivacyUnit("user", "user_id")
@@ -53,11 +54,6 @@ def skip(reason: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"must not be skipped on CI: {reason}")
     pytest.skip(reason)
-
-
-def memory() -> str | None:
-    """A folder in memory, where flushing costs nothing; None where there is none."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 @pytest.fixture

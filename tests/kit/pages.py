@@ -50,7 +50,7 @@ def hostile(folder: Path) -> ct.Release:
         for shift in (0, 7)
     }
     domain = ct.Domain(ITEMS, {CONTEXT: HOURS})
-    return made(folder, visits(cells, CONTEXT), domain, epsilon=40, max_records=1)
+    return made(folder, visits(cells, CONTEXT), domain, epsilon=40, method=ct.SRA(1))
 
 
 # ---- The explorer as it is served: a real server on a free port, asked by a plain client ---------
@@ -62,7 +62,8 @@ STORED = (
 )  # fmt: skip
 """Kinds that many tests share."""
 MADE = (
-    "auto", "tastes", "top", "top-in-contexts", "attributes", "labels", "hostile", "found-cells",
+    "auto", "split-head", "top", "top-in-contexts", "attributes", "labels", "hostile",
+    "found-cells",
 )  # fmt: skip
 """Kinds that are made here."""
 KINDS = (*MADE, *STORED)
@@ -226,7 +227,7 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
     if kind in STORED:
         return ct.load(stored(kind))
     if kind == "auto":
-        return ct.load(adaptive(folder, kind, rows=False, for_="recommend"))
+        return ct.load(adaptive(folder, kind, method=ct.Auto("recommend")))
     if kind == "labels":
         return hamlet(folder, name=kind, count="records").with_labels(
             {one: LABELS[one] for one in PLACES}
@@ -239,8 +240,8 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
         return ct.load((folder / "hostile-labels").rename(inside / "hostile"))
     if kind == "found-cells":
         return made(
-            folder, visits(FOUND, "day"), None, name=kind, epsilon=20, delta="1e-6", max_records=1,
-            discover="item,day", roles={"contexts": ["day"]},
+            folder, visits(FOUND, "day"), None, name=kind, epsilon=20, delta="1e-6",
+            method=ct.Discover(["item", "day"], 1), roles={"contexts": ["day"]},
         )  # fmt: skip
     return release_way(folder, kind.replace("-", " "))
 

@@ -1,4 +1,4 @@
-"""Work that takes for ever, and estimates that cost nothing."""
+"""Work that takes for ever, and answers made without a release."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
-
-from crowdtally.curator.steps.auto import estimating
-from crowdtally.inference.facts import ItemFacts
-from crowdtally.inference.items import ItemEstimates
 from crowdtally.lab.processes import Run, Work, run_apart
 from crowdtally.reader.questions.top_list import TopItem, TopList
 
@@ -38,26 +32,6 @@ def main() -> None:
     """Start it in a folder."""
     place = Path(sys.argv[1])
     run_apart(Work("the sleep", opened, place, [0], place), 1, print, print)
-
-
-# ---- Estimates that cost nothing, where a test is about what is done with them -------------------
-
-
-def cheap(facts: ItemFacts, *_: Any) -> ItemEstimates:
-    """The table's own values, none below 0."""
-    assert facts.table is not None
-    mean = np.maximum(facts.table.values, 0.0)
-    return ItemEstimates(
-        mean, mean, mean, mean, deviation=mean, own=mean, bounded=mean, kept_share=1.0,
-        calibrated=False,
-    )  # fmt: skip
-
-
-@contextmanager
-def cheap_estimates() -> Iterator[None]:
-    """Instead of those that steps choose items by."""
-    with patch.object(estimating, "estimate_items", cheap):
-        yield
 
 
 # ---- Answers made without a release, with words in them that somebody else chose -----------------

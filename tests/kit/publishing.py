@@ -197,8 +197,8 @@ def made(
     """A release of ``rows`` (columns user, item and contexts) in ``folder / name``."""
     contexts = [axis.name for axis in domain.contexts] if domain else []
     declared = {"user": "user", "item": "item", "contexts": contexts} | dict(roles or {})
-    if declared["user"] is not None and not {"top", "noise"} & set(options):
-        options = {"bounding": "sra"} | options  # unless a test is about another rule
+    if declared["user"] is not None and "noise" not in options:
+        options = {"method": ct.SRA()} | options  # unless a test is about another rule
     request = make_request(ct.read(rows, **declared), domain, **({"epsilon": 1} | options))
     ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     drawn = draws or SystemDraws()

@@ -124,12 +124,12 @@ def listed(counts: Counter[int], size: int) -> list[int]:
     return [counts[cell] for cell in range(size)]
 
 
-BOUNDED = {"max_records": 1}
+BOUNDED = {"method": ct.SRA(1)}
 Opened = Callable[[str], tuple[Any, Prepared, Request]]
 ASKED: dict[str, tuple[dict[str, Any], ct.Domain | None, dict[str, Any]]] = {
     "records": ({"user": "user", "item": "item", "contexts": ["day"]}, DOMAIN, BOUNDED),
     "pairs": (
-        {"user": "user", "item": "item"}, ct.Domain(ITEMS), {"pairs": True, "max_records": 2},
+        {"user": "user", "item": "item"}, ct.Domain(ITEMS), {"pairs": True, "method": ct.SRA(2)},
     ),
     "quantities": (
         {

@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import crowdtally as ct
 from crowdtally.core import files
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
-from crowdtally.core.layout import grid
-from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.request.options import ReleaseOptions, completed
+from crowdtally.core.layout import Layout, grid
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.request.table_specs import formed
+from crowdtally.curator.table import Table
+from crowdtally.curator.transforms.base import Untransformed
 from crowdtally.format import NoisyTable, Published
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
@@ -45,10 +47,16 @@ def axes_of(lists: Mapping[str, Sequence[object]]) -> list[Axis]:
     return [Axis.of(name, values) for name, values in lists.items()]
 
 
-def named_form(form: ReleaseOptions) -> ReleaseOptions:
-    """The form as a request would complete it that names its method: ``auto`` decides nothing."""
-    named: ReleaseOptions = {"transform": "none", "publishing": "dense"}
-    return completed({**named, **form})
+Form = Mapping[str, Any]
+"""A summary, a transform, or both."""
+
+
+def in_form(
+    name: str, cells: Layout, price: Price, form: Form, *, bound: int, unit: Fraction = Fraction(1)
+) -> Table:
+    """A table as it would be published."""
+    transform, summary = form.get("transform", Untransformed()), form.get("summary", ct.Dense())
+    return formed(name, cells, price, transform, summary, bound=bound, unit=unit)
 
 
 def counts_of(axes: Sequence[Axis], table: np.ndarray, bound: int = 1) -> Counts:
@@ -73,16 +81,16 @@ def write(path: Path, table: NoisyTable) -> dict[str, object]:
 def empty_items(
     folder: Path,
     axes: Sequence[Axis],
-    form: ReleaseOptions,
+    form: Form,
     epsilon: str,
     *,
     bound: int = 1,
     unit: Fraction = Fraction(1),
 ) -> Release:
     """A release of items, the first axis, and perhaps in contexts, of which nobody has any."""
-    made, options = [], named_form(form)
+    made = []
     for name, cells in (("items", grid(axes[:1])), ("edges", grid(axes))):
-        asked = formed(name, cells, Epsilon.of(epsilon), options, bound=bound, unit=unit)
+        asked = in_form(name, cells, Epsilon.of(epsilon), form, bound=bound, unit=unit)
         nobody = Counts(cells.size, np.zeros(0, np.int64), np.zeros(0, np.int64), bound, unit)
         made.append(asked.publish(nobody, DRAWS))
         if len(axes) == 1:
@@ -103,11 +111,11 @@ def empty_items(
 
 
 def release_of(
-    folder: Path, axes: Sequence[Axis], counts: Counts, form: ReleaseOptions, epsilon: str
+    folder: Path, axes: Sequence[Axis], counts: Counts, form: Form, epsilon: str
 ) -> Release:
     """A release of one table of attributes."""
     bound = counts.l1_bound
-    asked = formed("cells", grid(axes), Epsilon.of(epsilon), named_form(form), bound=bound)
+    asked = in_form("cells", grid(axes), Epsilon.of(epsilon), form, bound=bound)
     table = asked.publish(counts, DRAWS)
     written = write(folder / "cells.parquet", table)
     attributes = [
@@ -132,7 +140,7 @@ def release_of_changed(
     lists: Mapping[str, Sequence[object]],
     table: np.ndarray,
     *,
-    form: ReleaseOptions | None = None,
+    form: Form | None = None,
     epsilon: str = "1",
     bound: int = 1,
     dataset: str | None = None,
@@ -143,13 +151,13 @@ def release_of_changed(
     ``given`` replaces what ``release.json`` says: ``counted``, ``guarantee``, ``method``.
     """
     folder.mkdir()
-    axes, options = axes_of(lists), named_form(form or {})
+    axes = axes_of(lists)
     tables = {"items": (axes[:1], table.reshape(len(axes[0]), -1).sum(axis=1))}
     if len(axes) > 1:
         tables["edges"] = (axes, table)
     made = []
     for name, (own, counts) in tables.items():
-        asked = formed(name, grid(own), Epsilon.of(epsilon), options, bound=bound)
+        asked = in_form(name, grid(own), Epsilon.of(epsilon), form or {}, bound=bound)
         made.append(asked.publish(counts_of(own, counts, bound), DRAWS))
     listed = [
         {"name": a.name, "kind": a.kind, "size": len(a), "values": a.values.tolist()} for a in axes

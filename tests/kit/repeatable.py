@@ -31,6 +31,11 @@ def is_searching() -> bool:
     return bool(os.environ.get(SEARCH))
 
 
+def examples(most: int) -> int:
+    """How many examples a slow test takes: a third where each run has the same ones."""
+    return most if is_searching() else -(-most // 3)
+
+
 def begin() -> None:
     """Let Hypothesis, the source of noise and the sampling keys behave as the run asks."""
     # How long an example takes, or is looked for, depends on who else uses the machine.
@@ -62,3 +67,21 @@ class _Stream(source._Stream):
         child = "" if os.getpid() == _process else f" {process}"  # never its parent's words
         key = sha256(f"{_name} {next(_keys)}{child}".encode()).digest()
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+
+
+# Files in memory: a release flushes a dozen times, and a disk takes milliseconds for each.
+
+_PLACE = "/dev/shm"
+
+
+def memory(room: int = 0) -> str | None:
+    """A folder in memory, where flushing costs nothing; None where there is none.
+
+    Args:
+        room: bytes that must be free; programs must be allowed to run there, too.
+    """
+    if not os.access(_PLACE, os.W_OK):
+        return None
+    found = os.statvfs(_PLACE)
+    is_roomy = found.f_bavail * found.f_frsize >= room and not found.f_flag & os.ST_NOEXEC
+    return _PLACE if is_roomy or not room else None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from math import sqrt
 
 import numpy as np
 
 from crowdtally.core.counts import Keeping
+from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.methods.auto_rules import KAPPA, Purse, Setting, bound_of_total
 from crowdtally.errors import UsageError
-from crowdtally.inference.facts import Binned, Chosen, ItemFacts, Noisy
-from crowdtally.inference.items import equal_mass_groups, estimate_items, heaviest, largest
-from crowdtally.inference.rows import best_cap, best_theta, is_light
+from crowdtally.inference.auto import estimate_auto
+from crowdtally.inference.facts import AutoFacts, Chosen, Scaled
+from crowdtally.inference.rows import BINS, bin_of, row_lengths
 from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise, nodes, phantoms_for
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -81,43 +83,28 @@ def noise(rng: np.random.Generator, scale: float, size: int) -> np.ndarray:
     return scale * (rng.exponential(size=size) - rng.exponential(size=size))
 
 
-def release(
-    people: Crowd, rng: np.random.Generator, *, epsilon: float = 1.0, zoom: bool = False
-) -> ItemFacts:
-    """Sizes, table, perhaps a zoom, bins and a head of 15, as a bounded release measures them."""
-    size = people.size
-    sizes = np.bincount(people.users)
-    bins = np.clip(np.floor(np.log2(sizes[sizes > 0])), 0, 12).astype(int)
-    histogram = Noisy(
-        np.bincount(bins, minlength=13) + noise(rng, 1 / (0.03 * epsilon), 13),
-        law(1 / (0.03 * epsilon)),
-    )
-    read = ItemFacts(size, sizes=histogram).read_sizes()
-    assert read is not None
-    rest = 0.86 * epsilon
-    light = is_light(read, rest, size)
-    theta = best_theta(read, rest, size, light=light)
-    share = rest / 2 if zoom else rest
-    table = people.rows(theta) + noise(rng, theta / share, size)
-    known: dict[str, Any] = {"table": Noisy(table, law(theta / share)), "sizes": histogram}
-    found = estimate_items(ItemFacts(size, theta=theta, **known))
-    if zoom:
-        places = heaviest(found, 0.3)
-        inside = np.zeros(size, dtype=bool)
-        inside[places] = True
-        bound = max(1, 3 * theta // 10)
-        values = people.rows(bound, inside)[places] + noise(rng, bound / share, len(places))
-        known["zoom"] = Chosen(places, values, law(bound / share), bound)
-    if not light:
-        cap = best_cap(read, 4, 0.03 * epsilon)
-        groups = equal_mass_groups(found, 4)
-        totals = np.bincount(groups, people.rows(cap), minlength=4)
-        scale = cap / (0.03 * epsilon)
-        known["bins"] = Binned(groups, totals + noise(rng, scale, 4), law(scale), cap)
-        places = np.sort(largest(found, 15))
-        scale = 15 / (0.08 * epsilon)
-        known["head"] = Chosen(places, people.truth[places] + noise(rng, scale, 15), law(scale))
-    return ItemFacts(size, theta=theta, **known)
+def release(people: Crowd, rng: np.random.Generator, *, epsilon: float = 1.0) -> AutoFacts:
+    """Lengths of rows, a table, the total and a head of 15, as ``auto`` measures them."""
+    size, lengths = people.size, np.bincount(people.users)
+    bins = np.bincount([bin_of(int(one)) for one in lengths if one], minlength=BINS)
+    scale = 1 / (0.025 * epsilon)
+    read = row_lengths(bins + noise(rng, scale, BINS), sqrt(2) * scale)
+    purse = Purse(Epsilon(Fraction(str(epsilon)) * Fraction("0.975")), ones=True)
+    setting = Setting(size, "counts", contexts=False, cells=False, listed=True, purse=purse)
+    shares = setting.shares("long", read)
+    theta = setting.bounds(read, "long", KAPPA).theta
+    most = bound_of_total(read, purse, shares["total"])
+
+    def measured(values: np.ndarray, bound: int, share: str) -> Scaled:
+        scale = bound / float(shares[share] * Fraction(str(epsilon)))
+        return Scaled(values + noise(rng, scale, len(values)), law(scale), bound)
+
+    items = measured(people.rows(theta), theta, "items")
+    total = measured(np.array([np.minimum(lengths, most).sum()]), most, "total")
+    facts = AutoFacts(size, read, "long", items, total=total)
+    places = np.sort(np.argsort(-estimate_auto(facts).items.mean)[:15])
+    found = measured(people.truth[places], 15, "head")
+    return replace(facts, head=Chosen(places, found.values, found.law))
 
 
 # ---- Pairs of simulated releases of which is known what changed, as ``changes`` sees them --------
@@ -218,17 +205,11 @@ def distinct(epsilon: float = 1.0) -> Make:
 
 
 def auto(epsilon: float = 1.0) -> Make:
-    """Sizes, rows scaled by a θ of each release's own, bins and a head."""
+    """Rows scaled by a θ of each release's own, the total, and a head."""
 
     def make(crowd: Crowd, rng: np.random.Generator) -> list[Measured]:
-        facts = simulated_items.release(crowd, rng, epsilon=epsilon)
-        found = estimate_items(facts)
-        total = float(found.mean.sum())
-        deviation = 0.02 * total
-        if facts.bins is not None:
-            noise = facts.bins.law.std(Combination.of_cells(len(facts.bins.values)))
-            deviation = float(np.hypot(noise, deviation))
-        return of_auto(facts, Whole(total, deviation))
+        facts = release(crowd, rng, epsilon=epsilon)
+        return of_auto(facts, estimate_auto(facts))
 
     return make
 

@@ -147,7 +147,7 @@ BARE, STORED = Shape("string"), Shape("string", id="int64")
 POPULARITY = np.tile(np.array([9, -3, 4, 4], dtype=np.int64), DATABASES)
 RULES: dict[str, Callable[[int], Any]] = {
     "sra": SRA,
-    "hpa": lambda limit: HPA(limit, POPULARITY),
+    "hpa": lambda limit: HPA(limit, popularity=POPULARITY),
 }
 # Names that some program or other takes for equal.
 _NAMES = ["1", "01", " 1", "1 ", "a", "A", "\u00e9", "e\u0301", "", "NULL"]

@@ -51,23 +51,23 @@ LISTS: dict[str, list[Any]] = {
 """The public values of each column; of items and sizes, the more frequent come first."""
 MANY = list(range(1, 10_002))
 """More items than ``release.json`` names."""
-_PLACE: dict[str, Any] = {"user": "user", "item": "place", "max_records": 4, "epsilon": "2"}
+_PLACE: dict[str, Any] = {"user": "user", "item": "place", "method": ct.SRA(4), "epsilon": "2"}
 _DAY = _PLACE | {"contexts": ["day"]}
 _HOUR = _PLACE | {"contexts": ["day", "hour"], "epsilon": "4"}
 _MOVIE = _PLACE | {"item": "movie"}
-_AGE = {"user": "user", "attributes": ["age", "sex"], "max_records": 4, "epsilon": "4"}
+_AGE = {"user": "user", "attributes": ["age", "sex"], "method": ct.SRA(4), "epsilon": "4"}
 _SIZE = _AGE | {"attributes": ["sex", "age", "size"]}
 _FLAT = _AGE | {"attributes": WIDE}
 _ROW = {"user_per_row": True, "item": "place", "contexts": ["day"], "epsilon": "1"}
 _PAIRS = _MOVIE | {"pairs": True, "epsilon": "8"}
 _USERS = {"count": "users", "epsilon": "3"}
-_FOUND = _PLACE | {"discover_items": True, "max_records": 3, "noise": "laplace"}
-_TWO = {"transform": "dyadic", "ordered": "age,size", "epsilon": "6"}
-_ALONG = {"transform": "haar", "ordered": "age"}
-_CUT = {"publishing": "filter", "cut": 9, "epsilon": "3"}
-_OVER = {"publishing": "threshold", "threshold": "14.5", "epsilon": "3"}
-_DRAWN = {"publishing": "priority", "size": 6, "epsilon": "3"}
-_BOTH = {"publishing": "filter-priority", "size": 6, "epsilon": "3"}
+_FOUND = _PLACE | {"method": ct.Discover("item", 3), "noise": "laplace"}
+_TWO = {"transform": ct.Dyadic(["age", "size"]), "epsilon": "6"}
+_ALONG = {"transform": ct.Haar("age")}
+_CUT = {"summary": ct.Filter(cut=9), "epsilon": "3"}
+_OVER = {"summary": ct.Threshold("14.5"), "epsilon": "3"}
+_DRAWN = {"summary": ct.Priority(6), "epsilon": "3"}
+_BOTH = {"summary": ct.FilterPriority(6), "epsilon": "3"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "sra-items": _PLACE,
     "sra-integer-items": _MOVIE,
@@ -78,59 +78,58 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "sra-count-users": _DAY | {"count": "users"},
     "sra-attributes": _SIZE | {"epsilon": "2"},
     "long-list": _MOVIE | {"epsilon": "60"},
-    "hpa": _DAY | {"bounding": "hpa", "popularity_records": 3},
-    "declared": _HOUR | {"bounding": "declared", "max_records": 25, "epsilon": "10"},
-    "dpsense-users": _DAY | _USERS | {"bounding": "dpsense", "max_records": 3},
-    "dpsense-cap": _DAY | {"bounding": "dpsense", "cap": 3, "max_records": 5, "epsilon": "3"},
+    "hpa": _DAY | {"method": ct.HPA(4, popularity_records=3)},
+    "declared": _HOUR | {"method": ct.Declared(25), "epsilon": "10"},
+    "dpsense-users": _DAY | _USERS | {"method": ct.DPSense(3)},
+    "dpsense-cap": _DAY | {"method": ct.DPSense(5, cap=3), "epsilon": "3"},
     "dpsense-s-users": _PLACE | _USERS | {
-        "bounding": "dpsense-s", "scalings": "2", "max_records": 2,
+        "method": ct.DPSenseS(2, scalings="2"),
     },
-    "dpsense-s-cap": _DAY | {"bounding": "dpsense-s", "cap": 2, "scalings": "1.2", "epsilon": "3"},
+    "dpsense-s-cap": _DAY | {"method": ct.DPSenseS(4, cap=2, scalings="1.2"), "epsilon": "3"},
     "user-per-row": _ROW,
     "user-per-row-weight": _ROW | {"weight": "persons", "epsilon": "1/2"},
-    "choose-rank-sra": _DAY | {"choose": "rank", "max_records": 20, "epsilon": "4"},
+    "choose-rank-sra": _DAY | {"method": ct.SRA(20, choose="rank"), "epsilon": "4"},
     "choose-dpsense": _DAY | {
-        "bounding": "dpsense", "choose": "dpsense", "cap": 2, "max_records": 8, "epsilon": "4",
+        "method": ct.DPSense(8, cap=2, choose="dpsense"), "epsilon": "4",
     },
     "choose-dpsense-s": _DAY | {
-        "bounding": "dpsense-s", "choose": "dpsense", "count": "users", "scalings": "1,1.25,1.5",
-        "max_records": 8, "epsilon": "4",
+        "method": ct.DPSenseS(8, choose="dpsense", scalings=["1", "1.25", "1.5"]),
+        "count": "users", "epsilon": "4",
     },
     "pairs": _PAIRS,
-    "pairs-filter": _PAIRS | {"publishing": "filter", "cut": 8},
-    "pairs-priority": _PAIRS | {"publishing": "priority", "size": 7},
-    "pairs-text-hpa": _PAIRS | {"item": "place", "bounding": "hpa"},
+    "pairs-filter": _PAIRS | {"summary": ct.Filter(cut=8)},
+    "pairs-priority": _PAIRS | {"summary": ct.Priority(7)},
+    "pairs-text-hpa": _PAIRS | {"item": "place", "method": ct.HPA(4)},
     "discovered": _FOUND | {"delta": "1e-6", "epsilon": "12"},
     "discovered-none": _FOUND | {"delta": "1e-9", "epsilon": "0.1"},
-    "filter-one": _DAY | _CUT | {"sides": "one"},
+    "filter-one": _DAY | _CUT | {"summary": ct.Filter(cut=9, sides="one")},
     "filter-two": _DAY | _CUT,
     "filter-scaled": _DAY | _USERS | {
-        "bounding": "dpsense-s", "scalings": "1.2", "max_records": 2, "publishing": "filter",
-        "cut": 12,
+        "method": ct.DPSenseS(2, scalings="1.2"), "summary": ct.Filter(cut=12),
     },
-    "filter-size-two": _HOUR | {"publishing": "filter", "size": 40},
+    "filter-size-two": _HOUR | {"summary": ct.Filter(size=40)},
     "threshold-two": _DAY | _OVER,
-    "threshold-one": _DAY | _OVER | {"sides": "one"},
-    "priority-one": _DAY | _DRAWN | {"sides": "one"},
+    "threshold-one": _DAY | _OVER | {"summary": ct.Threshold("14.5", sides="one")},
+    "priority-one": _DAY | _DRAWN | {"summary": ct.Priority(6, sides="one")},
     "priority-two": _DAY | _DRAWN,
-    "filter-priority-two": _DAY | _BOTH | {"cut": 4},
-    "wide-filter-priority": _FLAT | _BOTH | {"size": 30},
-    "dyadic-items": _MOVIE | {"transform": "dyadic", "ordered": "movie", "epsilon": "4"},
+    "filter-priority-two": _DAY | _BOTH | {"summary": ct.FilterPriority(6, cut=4)},
+    "wide-filter-priority": _FLAT | _BOTH | {"summary": ct.FilterPriority(30)},
+    "dyadic-items": _MOVIE | {"transform": ct.Dyadic("movie"), "epsilon": "4"},
     "dyadic-context": _MOVIE | {
-        "contexts": ["hour"], "transform": "dyadic", "ordered": "hour", "epsilon": "4",
+        "contexts": ["hour"], "transform": ct.Dyadic("hour"), "epsilon": "4",
     },
     "dyadic-two": _SIZE | _TWO | {"epsilon": "4"},
-    "dyadic-two-filter": _SIZE | _TWO | {"publishing": "filter", "cut": 15},
+    "dyadic-two-filter": _SIZE | _TWO | {"summary": ct.Filter(cut=15)},
     "dyadic-wide": _FLAT | {
-        "transform": "dyadic", "ordered": "a00,a01", "publishing": "priority", "size": 30,
+        "summary": ct.Priority(30), "transform": ct.Dyadic(["a00", "a01"]),
         "epsilon": "8",
     },
-    "haar-items": _MOVIE | {"transform": "haar", "ordered": "movie", "epsilon": "4"},
-    "haar-context": _DAY | {"transform": "haar", "ordered": "day", "epsilon": "4"},
+    "haar-items": _MOVIE | {"transform": ct.Haar("movie"), "epsilon": "4"},
+    "haar-context": _DAY | {"transform": ct.Haar("day"), "epsilon": "4"},
     "haar-attributes": _AGE | _ALONG,
-    "haar-threshold": _AGE | _ALONG | {"publishing": "threshold", "threshold": "25"},
-    "sketch": _DAY | {"transform": "sketch", "buckets": 16, "sketch_rows": 4, "epsilon": "4"},
-    "sketch-wide": _FLAT | {"transform": "sketch", "buckets": 16, "sketch_rows": 3},
+    "haar-threshold": _AGE | _ALONG | {"summary": ct.Threshold("25")},
+    "sketch": _DAY | {"transform": ct.Sketch(16, rows=4), "epsilon": "4"},
+    "sketch-wide": _FLAT | {"transform": ct.Sketch(16, rows=3)},
 }  # fmt: skip
 """What each kind was asked for."""
 NAMES = sorted(OPTIONS)
@@ -142,8 +141,6 @@ def stored(name: str) -> Path:
     """The folder of the release of this name; whoever changes it changes a copy."""
     options = dict(OPTIONS[name])
     roles = {role: options.pop(role) for role in _ROLES if role in options}
-    if not {"bounding", "discover_items", "user_per_row"} & {*options, *roles}:
-        options["bounding"] = "sra"
     seed = crc32(name.encode())
     with mock.patch.object(secrets, "randbits", Random(seed).getrandbits):
         publish(
@@ -155,7 +152,7 @@ def stored(name: str) -> Path:
 
 
 def _domain(name: str, roles: dict[str, Any], options: dict[str, Any]) -> ct.Domain | None:
-    if "discover_items" in options:
+    if isinstance(options.get("method"), ct.Discover):
         return None
     if "attributes" in roles:
         return ct.Domain(attributes={one: LISTS[one] for one in roles["attributes"]})

@@ -24,12 +24,12 @@ from kit.publishing import publish
 
 USERS, ITEMS = 3_000, 90
 DESIGNS: Mapping[str, tuple[int, dict[str, Any]]] = {
-    "records, contexts of records": (ITEMS, {"for_": "recommend"}),
+    "records, contexts of records": (ITEMS, {"method": ct.Auto("recommend")}),
     "users, contexts of users": (
-        ITEMS, {"for_": "recommend", "repeats": "no", "context_per_user": "day"}
+        ITEMS, {"method": ct.Auto("recommend", repeats=False, context_per_user="day")}
     ),
     "short list, contexts of users": (
-        2, {"for_": "recommend", "repeats": "no", "context_per_user": "day"}
+        2, {"method": ct.Auto("recommend", repeats=False, context_per_user="day")}
     ),
 }  # fmt: skip
 

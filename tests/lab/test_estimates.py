@@ -16,7 +16,6 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.request.table_specs import formed
 from crowdtally.errors import UsageError
 from crowdtally.format import NoisyTable, Published
 from crowdtally.lab.estimates import estimate, range_answers
@@ -27,23 +26,23 @@ from crowdtally.records.duckdb import DuckDBEngine
 from kit.draws import Seeded
 from kit.loud import LOUD
 from kit.publishing import GivenNoise, made, visits
-from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write
+from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, in_form, write
 
 LISTS = {"age": list(range(5)), "sex": ["F", "M"]}  # five values are padded to eight
 WHOLE = {"sex": ["F", "M"], "age": list(range(4))}  # four are not
 LINE = {"age": list(range(11))}
-_DYADIC, _HAAR = ({"transform": kind, "ordered": ["age"]} for kind in ("dyadic", "haar"))
-_BOTH = {"transform": "dyadic", "ordered": ["age", "sex"]}
-_SKETCH = {"transform": "sketch", "buckets": 5000, "sketch_rows": 3}
+_DYADIC, _HAAR = {"transform": ct.Dyadic("age")}, {"transform": ct.Haar("age")}
+_BOTH = {"transform": ct.Dyadic(["age", "sex"])}
+_SKETCH = {"transform": ct.Sketch(5000, rows=3)}
 TRANSFORMS: dict[str, dict[str, Any]] = {
     "cells": {}, "dyadic": _DYADIC, "dyadic of both": _BOTH, "haar": _HAAR, "sketch": _SKETCH,
 }  # fmt: skip
 PUBLISHINGS: dict[str, dict[str, Any]] = {
     "dense": {},
-    "filter": {"publishing": "filter", "cut": 4},
-    "threshold": {"publishing": "threshold", "threshold": "19/3"},
-    "priority": {"publishing": "priority", "size": 6},
-    "filter-priority": {"publishing": "filter-priority", "size": 4, "cut": 2},
+    "filter": {"summary": ct.Filter(cut=4)},
+    "threshold": {"summary": ct.Threshold("19/3")},
+    "priority": {"summary": ct.Priority(6)},
+    "filter-priority": {"summary": ct.FilterPriority(4, cut=2)},
 }
 FORMS = {
     f"{transform}, {publishing}": TRANSFORMS[transform] | PUBLISHINGS[publishing]
@@ -68,7 +67,7 @@ def noisy(
 ) -> NoisyTable:
     """A table of attributes with its noise on."""
     axes = axes_of(lists)
-    asked = formed("cells", grid(axes), Epsilon.of(epsilon), named_form(dict(form)), bound=bound)
+    asked = in_form("cells", grid(axes), Epsilon.of(epsilon), form, bound=bound)
     counts = counts_of(axes, table_of(lists), bound)
     return asked.publish(counts, SystemDraws(Seeded(11)))
 
@@ -115,7 +114,7 @@ def test_without_noise_it_is_the_truth(transform: str) -> None:
 
 
 def test_a_dropped_cell_counts_nothing_and_a_sampled_one_the_threshold() -> None:
-    table = noisy(LISTS, {"publishing": "threshold", "threshold": "19/3"}, "1")
+    table = noisy(LISTS, {"summary": ct.Threshold("19/3")}, "1")
     assert table.cells is not None
     published = dict(zip(table.cells.tolist(), table.values.tolist(), strict=True))
     by_hand = [
@@ -132,7 +131,7 @@ def test_units_are_turned_into_counts() -> None:
     """Rows that were scaled count in parts of a record."""
     request = make_request(
         ct.read(visits({"a": 7, "b": 2}), user="user", item="item"), ct.Domain(["a", "b", "c"]),
-        epsilon=LOUD, bounding="dpsense", max_records=1, count="users",
+        epsilon=LOUD, method=ct.DPSense(1), count="users",
     )  # fmt: skip
     with DuckDBEngine() as engine:
         (table,) = Rehearsal(request, engine).run(1, SystemDraws()).tables
@@ -145,10 +144,10 @@ def test_the_order_of_estimates_is_the_readers_top_list(tmp_path: Path) -> None:
     domain = ct.Domain(["a", "b", "c", "d"], {"day": ["Mon", "Tue"]}, item="item")
     rows = visits(counts, "day")
     noises = [3, -2, 0, 4], [1, 0, -3, 2, 0, 6, 1, -1]
-    release = made(tmp_path, rows, domain, draws=GivenNoise(*noises), max_records=1)
+    release = made(tmp_path, rows, domain, draws=GivenNoise(*noises), method=ct.SRA(1))
     records = ct.read(rows, user="user", item="item", contexts=["day"])
     with DuckDBEngine() as engine:
-        rehearsal = Rehearsal(make_request(records, domain, epsilon=1, max_records=1), engine)
+        rehearsal = Rehearsal(make_request(records, domain, epsilon=1, method=ct.SRA(1)), engine)
         items, edges = map(estimate, rehearsal.run(0, GivenNoise(*noises)).tables)
     names = np.array(["a", "b", "c", "d"])
     assert items.tolist() == [8, 8, 7, 4]
@@ -191,8 +190,8 @@ def test_ranges_of_other_tables_are_sums_of_cells() -> None:
 
 def test_a_table_too_large_to_list_is_refused() -> None:
     axes = axes_of({"a": range(10_000), "b": range(10_000)})
-    form = named_form({"publishing": "filter", "size": 5})
-    asked = formed("cells", grid(axes), Epsilon.of("1"), form, bound=1)
+    form = {"summary": ct.Filter(size=5)}
+    asked = in_form("cells", grid(axes), Epsilon.of("1"), form, bound=1)
     one = np.zeros(1, dtype=np.int64)
     counts = Counts(10**8, one, one + 3, 1)
     with pytest.raises(UsageError, match="has 100000000 cells, and at most 50000000 are compared"):

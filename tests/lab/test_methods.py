@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import crowdtally as ct
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
@@ -41,18 +42,23 @@ def test_a_name(name: str, method: Method) -> None:
 
 
 def test_what_a_release_is_asked_for() -> None:
-    assert Method.of("dpsense+rank/haar/priority").options == {
-        "bounding": "dpsense", "choose": "rank", "transform": "haar", "publishing": "priority",
+    fields = {"max_records": 3, "cap": 2, "size": 7, "columns": "day", "popularity_records": 9}
+    assert Method.of("dpsense+rank/haar/priority").options(fields) == {
+        "method": ct.DPSense(3, cap=2, choose="rank"), "summary": ct.Priority(7),
+        "transform": ct.Haar("day"),
     }  # fmt: skip
+    assert Method.of("hpa").options(fields) == {"method": ct.HPA(3, popularity_records=9)}
+    with pytest.raises(UsageError, match="declared has no private choice of its bound"):
+        Method.of("declared+rank").options(fields)
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("sar", "unknown --bounding 'sar'"),
-        ("", "unknown --bounding ''"),
-        ("sra+", "unknown --choose ''"),
-        ("sra+rnak", "unknown --choose 'rnak'"),
+        ("sar", "unknown --method 'sar'"),
+        ("", "unknown --method ''"),
+        ("sra+", "unknown choose ''"),
+        ("sra+rnak", "unknown choose 'rnak'"),
         ("sra/fliter", "has the form 'fliter'"),
         ("sra/filter/dyadic", "has the form 'dyadic'"),
         ("sra/dyadic/haar", "has the form 'haar'"),

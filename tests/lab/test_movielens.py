@@ -49,7 +49,7 @@ def released() -> Iterator[Released]:
             request = make_request(records, domain, epsilon="1/2", **options)
             rehearsal, draws = Rehearsal(request, engine), SystemDraws(Seeded(1))
             tables = [rehearsal.run(n % 2, draws).tables[0] for n in range(runs)]
-            if options.get("bounding") == "declared":
+            if isinstance(options["method"], ct.Declared):
                 assert largest_contribution(engine, rehearsal.prepared, "records") == LARGEST
             return truth(rehearsal), [estimate(table) for table in tables], rehearsal
 
@@ -57,7 +57,7 @@ def released() -> Iterator[Released]:
 
 
 def test_sampling_thirty_records_of_each_user(released: Released) -> None:
-    truth, estimates, rehearsal = released(4, max_records=30)
+    truth, estimates, rehearsal = released(4, method=ct.SRA(30))
     rated = truth > 0
     assert (len(truth), rated.sum(), truth.sum()) == (3883, 3706, 1_000_209)
     assert np.mean([mae(truth, e) for e in estimates]) == pytest.approx(234, rel=0.02)
@@ -69,7 +69,7 @@ def test_sampling_thirty_records_of_each_user(released: Released) -> None:
 
 def test_noise_for_the_largest_user(released: Released) -> None:
     """LPA: 2·(2314/½)² is 4.28·10^7, and drowns all but a few movies."""
-    truth, estimates, _ = released(10, bounding="declared", max_records=LARGEST)
+    truth, estimates, _ = released(10, method=ct.Declared(LARGEST))
     assert np.mean([mse(truth, e) for e in estimates]) == pytest.approx(4.28e7, rel=0.03)
     assert np.mean([kl(truth, e) for e in estimates]) == pytest.approx(5.9, abs=0.3)
     found = [precision(truth, e, 10) for e in estimates]

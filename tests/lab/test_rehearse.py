@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -13,13 +14,11 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.converse import Released
+from crowdtally.curator.counting import count as counting
 from crowdtally.curator.counting.count import Reading, count
-from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.questions import Question
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.line import asked as asked_remembering
-from crowdtally.curator.steps.auto.questions import AllItems, ChosenItems, Groups
+from crowdtally.curator.row_questions import Inside, RowQuestion, Scaled, UserRows, Whole
 from crowdtally.errors import UsageError
 from crowdtally.lab import rehearse
 from crowdtally.lab.rehearse import (
@@ -41,7 +40,7 @@ from kit.subjects import known_keys
 
 
 TOWN = town()
-HPA = {"bounding": "hpa", "max_records": 2, "popularity_records": 1}
+HPA = {"method": ct.HPA(2, popularity_records=1)}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +83,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_one_seed_is_one_sample_and_another_seed_another(engine: DuckDBEngine) -> None:
-    request = asking(max_records=1)
+    request = asking(method=ct.SRA(1))
     samples = [values(Rehearsal(request, engine).run(seed, SilentDraws())) for seed in (3, 3, 4)]
     assert samples[0] == samples[1] != samples[2]
     assert sum(samples[0]["edges"]) == sum(samples[2]["edges"]) == 40  # one record of each user
@@ -103,7 +102,7 @@ def test_keys_differ_between_seeds_and_steps(engine: DuckDBEngine, watched: Any)
 
 
 def test_what_it_releases_is_what_a_release_with_its_key_would(engine: DuckDBEngine) -> None:
-    request = asking(max_records=1)
+    request = asking(method=ct.SRA(1))
     rehearsal = Rehearsal(request, engine)
     reading = Reading(engine, rehearsal.prepared)
     for seed in (0, 1, 7):
@@ -114,7 +113,7 @@ def test_what_it_releases_is_what_a_release_with_its_key_would(engine: DuckDBEng
 
 
 def test_records_are_counted_once_for_each_key(engine: DuckDBEngine, watched: Any) -> None:
-    rehearsal, (step,) = watched(asking(max_records=2), engine)
+    rehearsal, (step,) = watched(asking(method=ct.SRA(2)), engine)
     draws = SystemDraws()
     halfway = rehearsal.halfway(1, draws)
     noisy = [values(rehearsal.finish(halfway, draws))["edges"] for _ in range(5)]
@@ -139,12 +138,11 @@ def test_counts_are_kept_only_for_what_was_released_before(
     assert {tuple(one.rule.steering().tolist()) for one in decisions} == ranked  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("bounding", ["hpa"])
 def test_equal_counts_are_counted_anew_where_a_popularity_says_something_else(
-    bounding: str, engine: DuckDBEngine, watched: Any
+    engine: DuckDBEngine, watched: Any
 ) -> None:
     """Kept counts are those that would be counted: for every popularity that says the same."""
-    request = asking(bounding=bounding, max_records=2, popularity_records=1)
+    request = asking(method=ct.HPA(2, popularity_records=1))
     rehearsal, (_, tables) = watched(request, engine)
     draws = SystemDraws(Seeded(4))
     for _ in range(8):
@@ -158,7 +156,7 @@ def test_equal_counts_are_counted_anew_where_a_popularity_says_something_else(
 def test_a_chosen_bound_decides_what_is_counted(engine: DuckDBEngine, watched: Any) -> None:
     request = make_request(
         ct.read(TOWN, user="user", item="item"), ct.Domain(["a", "b", "c"]),
-        epsilon="1/2", max_records=4, choose="rank",
+        epsilon="1/2", method=ct.SRA(4, choose="rank"),
     )  # fmt: skip
     rehearsal, (choice, tables) = watched(request, engine)
     draws = SystemDraws(Seeded(2))
@@ -169,9 +167,9 @@ def test_a_chosen_bound_decides_what_is_counted(engine: DuckDBEngine, watched: A
 
 
 def test_what_bounding_keeps(engine: DuckDBEngine) -> None:
-    rehearsal = Rehearsal(asking(max_records=1), engine)
+    rehearsal = Rehearsal(asking(method=ct.SRA(1)), engine)
     assert rehearsal.kept(rehearsal.halfway(1, SilentDraws())) == {"items": 40.0, "edges": 40.0}
-    scaled = Rehearsal(asking(bounding="dpsense", max_records=1, count="users"), engine)
+    scaled = Rehearsal(asking(method=ct.DPSense(1), count="users"), engine)
     kept = scaled.kept(scaled.halfway(1, SilentDraws()))
     assert kept == pytest.approx({"items": 40, "edges": 40}, rel=1e-4)  # each row sums to 1
     for shape in ("rows", "discovery"):
@@ -216,43 +214,41 @@ def test_it_draws_what_a_release_draws(shape: str, method: str, engine: DuckDBEn
 
 
 def test_questions_that_differ_are_told_apart() -> None:
-    design = Design.of(_request())
-    some, others = np.array([0, 2]), np.array([0, 3])
-    questions = [
-        AllItems(design, "items", 2, some), AllItems(design, "items", 3, some),
-        AllItems(design, "items", 2, others), AllItems(design, "pilot", 2, some),
-        ChosenItems(design, "items", 2, some), ChosenItems(design, "items", 2, others),
-        Groups("bins", 2, some, 3), Groups("bins", 2, others, 3), Groups("bins", 2, some, 4),
+    rows, measures = UserRows(per_user=False, repeats=True), [
+        Scaled(2), Scaled(3), Scaled(2, "cells"), Scaled(3, above=2), Scaled(2, only_to=2),
+        Whole(2), Inside((0, 2), 2), Inside((0, 3), 2), Inside((0, 2), 2, in_contexts=True),
     ]  # fmt: skip
-    assert len({asked_remembering(one) for one in questions}) == len(questions)
-    again = AllItems(Design.of(_request()), "items", 2, some.copy())
-    assert asked_remembering(again) == asked_remembering(questions[0])
+    questions = {RowQuestion((), rows, (measure,)) for measure in measures}
+    assert len(questions) == len(measures)
+    assert RowQuestion((), UserRows(per_user=True, repeats=True), (Scaled(2),)) not in questions
+    assert RowQuestion((), rows, (Scaled(2),)) in questions
 
 
 def test_runs_of_one_question_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[int] = []
-    real = AllItems.count
+    counted: list[Any] = []
+    keys: list[int] = []
+    for name, note in (("counted", counted), ("hold_rows", keys)):
+        real = getattr(counting, name)
 
-    def count(self: AllItems, visits: Visits) -> object:
-        counted.append(visits.key)
-        return real(self, visits)
+        def noted(*given: Any, _real: Any = real, _note: list[Any] = note) -> Any:
+            _note.append(given[-1] if _note is keys else tuple(given[1]))
+            return _real(*given)
 
-    monkeypatch.setattr(AllItems, "count", count)
+        monkeypatch.setattr(counting, name, noted)
     with DuckDBEngine() as engine:
         rehearsal = Rehearsal(_request(), engine)
         runs = [rehearsal.run(0, SystemDraws()) for _ in range(4)]
-        thetas = {run.facts.bounds["items"].limit for run in runs}
-        assert len(counted) == len(thetas)
+        assert len(counted) == len(set(counted)), "what was asked before is known"
+        assert len(keys) == 1, "one read serves all questions"
         rehearsal.run(1, SystemDraws())
-    assert len(set(counted)) == 2, "another seed has rows of its own"
-    tables = [run.facts.table("items") for run in runs]
-    values = {tuple(table.values.tolist()) for table in tables if table is not None}
+    assert len(set(keys)) == len(keys) == 2, "another seed has rows of its own"
+    values = {tuple(run.tables[0].values.tolist()) for run in runs}
     assert len(values) == len(runs), "noise is drawn anew"
 
 
 def _request() -> Request:
     records = ct.read(pa.table({"user": [1, 1, 2], "item": [0, 1, 1]}), user="user", item="item")
-    return make_request(records, ct.Domain(range(4)), epsilon=1)
+    return make_request(records, ct.Domain(range(4)), epsilon=Fraction(1, 100))
 
 
 # ---- The truth of rarer kinds; what every engine counts is in ``engines/test_truth.py`` -------
@@ -322,7 +318,7 @@ def test_what_has_no_dense_truth_is_refused(opened: Opened) -> None:
     wide = make_request(
         ct.read(ROWS, user="user", attributes=["item", "day"]),
         ct.Domain(attributes={"item": range(10**4), "day": range(10**4)}),
-        epsilon=1, max_records=1, publishing="filter", size=10,
+        epsilon=1, method=ct.SRA(1), summary=ct.Filter(size=10),
     )  # fmt: skip
     with pytest.raises(UsageError, match="'cells' has 100000000 cells") as refused:
         true_counts(engine, prepared, "records", wide.tables)

@@ -7,6 +7,7 @@ import queue
 import random
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -70,10 +71,11 @@ def crowded(location: object, deeds: str, requests: int, fits: int) -> None:
 
 
 @SIZES
-def test_on_sqlite(tmp_path: Path, requests: int, fits: int, repeats: int) -> None:
-    for repeat in range(repeats):
-        # On a disk, not in memory: its waits are part of it.
-        crowded(tmp_path / f"{repeat}.sqlite", "forward", requests, fits)
+def test_on_sqlite(requests: int, fits: int, repeats: int) -> None:
+    # On a disk, not in memory: its waits are part of it.
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as disk:
+        for repeat in range(repeats):
+            crowded(Path(disk) / f"{repeat}.sqlite", "forward", requests, fits)
 
 
 @SIZES

@@ -391,7 +391,7 @@ def test_two_entries_from_one_head(team: Team) -> None:
 
 
 def test_roles_that_race_keep_the_limit(team: Team) -> None:
-    program = [sys.executable, str(HERE / "ledger_racing.py")]
+    program = [sys.executable, str(HERE / "ledger_driver.py"), "race"]
     paths = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     with contextlib.ExitStack() as stack:
         racers = [

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from kit.ledgers import HERE, drive, drive_at_once, memory, skip
+from kit.ledgers import HERE, drive, drive_at_once, skip
+from kit.repeatable import memory
 
 # ---- ``kill -9`` of whole runs, at random moments and at every write, flush, link, rename and
 #      removal

@@ -31,7 +31,8 @@ from crowdtally.ledger import (
     Voided,
     VoidedError,
 )
-from kit.ledgers import ROW, SHA, USER, charge, memory, running_server
+from kit.ledgers import ROW, SHA, USER, charge, running_server
+from kit.repeatable import memory
 
 CLIENTS = 3
 NAMES = st.sampled_from(["a", "b"])

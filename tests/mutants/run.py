@@ -1,7 +1,8 @@
 """Apply each mutant to a copy of the project and see whether its tests notice.
 
-``python tests/mutants/run.py [--only FILE|NAME] [--sample N --seed S] [--jobs 2]``; the format of
-the entries is in README.md. Exit code 1: a mutant survived, or an entry does not apply.
+``python tests/mutants/run.py [--only WHICH] [--without WHICH] [--sample N --seed S] [--jobs 2]``;
+README.md has the format of the entries and examples of WHICH. Exit code 1: a mutant survived, or an
+entry does not apply.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ from mutants.trials import (
     chosen,
     copy_again,
     copy_project,
+    pass_without,
     problem,
     read,
-    run_tests,
-    tests_of,
     try_out,
 )
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mutants = read(options.root)
         if options.sample is not None:
             print(f"seed {options.seed}", flush=True)
-        mutants = chosen(mutants, options.only, options.sample, options.seed)
+        mutants = chosen(mutants, options.only, options.without, options.sample, options.seed)
     except Invalid as error:
         print(f"INVALID  {error}")
         return 1
@@ -61,7 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", help="a file such as noise.toml, or a part of a mutant's name")
+    which = "a file such as noise.toml, a changed file such as 'src/*/noise/*', or a part of a name"
+    parser.add_argument("--only", metavar="WHICH", help=which)
+    parser.add_argument(
+        "--without", metavar="WHICH", action="append", default=[], help="leave out; may be repeated"
+    )
     parser.add_argument("--sample", type=int, help="so many, at random")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the sample")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
@@ -106,18 +110,8 @@ def _tried(
         places = [Path(folder).resolve() / str(n) for n in range(jobs)]
         first = copy_project(options.root, places[0])
         copies = [first, *(copy_again(first, place) for place in places[1:])]
-        if _right_code_passes(applying, copies[0], processes):
-            verdicts.update(_each(applying, copies, processes, options.seconds))
+        verdicts.update(_each(applying, copies, processes, options.seconds))
     return verdicts
-
-
-def _right_code_passes(mutants: Sequence[Mutant], copy: Path, processes: Processes) -> bool:
-    """Whether the listed tests pass without a mutant: else their failing says nothing."""
-    tests = tests_of(mutants)
-    code, output = run_tests(tests, copy, processes, TIME_LIMIT * len(mutants))
-    if code != 0:
-        print(f"INVALID  without any mutant the listed tests do not pass:\n{output}", flush=True)
-    return code == 0
 
 
 def _each(
@@ -128,10 +122,14 @@ def _each(
     for copy in copies:
         free.put(copy)
 
+    right: dict[tuple[str, ...], Verdict | None] = {}
+
     def tried(mutant: Mutant) -> Verdict:
         copy = free.get()
         try:
-            return try_out(mutant, copy, processes, seconds)
+            if mutant.tests not in right:
+                right[mutant.tests] = pass_without(mutant, copy, processes, seconds)
+            return right[mutant.tests] or try_out(mutant, copy, processes, seconds)
         finally:
             free.put(copy)
 

@@ -21,7 +21,8 @@ SEED = os.environ["CROWDTALLY_MUTANT_SEED"]
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(RUNNER), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    quick = {**os.environ, "CROWDTALLY_MUTANT_QUICK": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=quick)
 
 
 def test_every_entry_still_applies() -> None:
@@ -130,6 +131,10 @@ INVALID = {
     "old and new are the same": entry(new='"a > b"'),
     "does not compile": entry(new='"a > > b"'),
     "cannot be imported": entry(old='"def larger("', new='"import nowhere\\ndef larger("'),
+    "the mutant is broken: NameError": entry(new='"c > b"'),
+    "the mutant is broken: ModuleNotFoundError": entry(
+        old='"    return a"', new='"    import toy.gone\\n    return a"'
+    ),
     "there is no file": entry(file='"src/toy/gone.py"'),
     "there is no test": entry(tests='["tests/test_toy.py::test_gone"]'),
     "unknown key 'line'": entry(line="3"),
@@ -164,7 +169,19 @@ def test_tests_that_fail_without_a_mutant_say_nothing(toy: Path) -> None:
     (toy / "tests/test_toy.py").write_text(TESTS.replace("== 2", "== 3"))
     code, lines = tried(toy, entry())
     assert code == 1
-    assert lines[0] == "INVALID  without any mutant the listed tests do not pass:"
+    words = "INVALID  toy.toml: the smaller: without any mutant its tests do not pass: "
+    assert lines[0].startswith(words)
+
+
+def test_tests_that_pass_only_after_others_say_nothing(toy: Path) -> None:
+    """A release that an earlier test made, say: alone they fail, whatever the mutant is."""
+    text = TESTS.replace("larger(1, 1)", "larger.called = True")
+    text = text.replace("assert larger(", "assert larger.called and larger(")
+    (toy / "tests/test_toy.py").write_text(text)
+    after = entry(tests='["tests/test_toy.py::test_nothing", "tests/test_toy.py::test_larger"]')
+    code, lines = tried(toy, after, entry("alone"))
+    assert code == 1
+    assert lines[0].startswith("INVALID  toy.toml: alone: without any mutant ")
 
 
 def test_a_sample_follows_its_seed(toy: Path) -> None:
@@ -182,6 +199,25 @@ def test_one_mutant_by_its_name(toy: Path) -> None:
     assert code == 0
     assert lines[0].startswith("1 of 1 ")
     assert tried(toy, entry(), more=("--only", "larger"))[0] == 1
+
+
+def test_a_part_by_the_files_that_list_it_or_are_changed(toy: Path) -> None:
+    (toy / "src/toy/letters.py").write_text("A = 1\n")
+    blind = entry("nobody looks", file='"src/toy/letters.py"', old='"1"', new='"2"')
+    for more in (
+        ("--only", "t*.toml", "--without", "*/letters.py"),
+        ("--only", "src/*/numbers.py"),
+    ):
+        code, lines = tried(toy, entry(), blind, more=more)
+        assert code == 0
+        assert lines[0].startswith("1 of 1 ")
+    for wrong, words in {
+        "*/lettres.py": "'*/lettres.py' names no",
+        "*": "leaves out every",
+    }.items():
+        code, lines = tried(toy, entry(), more=("--without", wrong))
+        assert (code, len(lines)) == (1, 1)
+        assert lines[0].startswith(f"INVALID  --without {words} mutant")
 
 
 def test_an_interruption_leaves_nothing_behind(toy: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import py_compile
 import random
+import re
 import select
 import shutil
 import signal
@@ -17,9 +18,10 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -138,20 +140,33 @@ def _functions(path: Path) -> frozenset[str]:
 
 
 def chosen(
-    mutants: Sequence[Mutant], only: str | None, sample: int | None, seed: int
+    mutants: Sequence[Mutant],
+    only: str | None,
+    without: Sequence[str],
+    sample: int | None,
+    seed: int,
 ) -> list[Mutant]:
-    """Those of one file or with a word in their name; of these, so many at random."""
-    kept = [m for m in mutants if only is None or only == m.source or only in m.name]
+    """Those that ``only`` names and ``without`` does not; of these, so many at random."""
+    kept = [m for m in mutants if only is None or _named(m, only)]
     if not kept:
         raise Invalid(f"no mutant is in a file or has a name like {only!r}.")
+    for words in without:
+        # A misspelled pattern would leave nothing out and say nothing.
+        if not any(_named(m, words) for m in mutants):
+            raise Invalid(f"--without {words!r} names no mutant.")
+        kept = [m for m in kept if not _named(m, words)]
+    if not kept:
+        raise Invalid("--without leaves out every mutant that --only names.")
     if sample is None or sample >= len(kept):
         return kept
     return random.Random(seed).sample(kept, sample)
 
 
-def tests_of(mutants: Iterable[Mutant]) -> list[str]:
-    """Every listed test, once."""
-    return sorted({test for mutant in mutants for test in mutant.tests})
+def _named(mutant: Mutant, words: str) -> bool:
+    """Whether words are a pattern of the file that lists or is changed, or a part of the name."""
+    return (
+        fnmatchcase(mutant.source, words) or fnmatchcase(mutant.file, words) or words in mutant.name
+    )
 
 
 # ---- Running tests against a copy of the project, in processes that end when they are told to ----
@@ -354,6 +369,20 @@ def run_tests(
     return processes.run((str(folder), module, *options, *tests), folder, seconds)
 
 
+def pass_without(
+    mutant: Mutant, folder: Path, processes: Processes, seconds: float
+) -> Verdict | None:
+    """None where its tests pass on the right code: else their failing says nothing.
+
+    They run as they will with the mutant, alone: some pass only after others.
+    """
+    code, output = run_tests(mutant.tests, folder, processes, seconds)
+    if code == _PASSED:
+        return None
+    reason = f"they took more than {seconds:g} seconds" if code is None else _end(output)
+    return Verdict("invalid", f"without any mutant its tests do not pass: {reason}")
+
+
 def try_out(mutant: Mutant, folder: Path, processes: Processes, seconds: float) -> Verdict:
     """Put the mutant into the copy, run its tests, and take it out again."""
     path = folder / mutant.file
@@ -366,12 +395,24 @@ def try_out(mutant: Mutant, folder: Path, processes: Processes, seconds: float) 
     return _verdict(mutant, code, output, seconds)
 
 
+_BROKEN = re.compile(
+    r"^E +((?:NameError|UnboundLocalError|ModuleNotFoundError): .*|ImportError: cannot import .*)$",
+    re.MULTILINE,
+)
+"""Any test that comes near such a mutant fails, whatever it looks for."""
+
+
 def _verdict(mutant: Mutant, code: int | None, output: str, seconds: float) -> Verdict:
     if code is None:
         words = f"its tests took more than {seconds:g} seconds, and it has no may_hang = true"
         return Verdict("killed") if mutant.may_hang else Verdict("invalid", words)
     if code == _FAILED:
-        return Verdict("killed")
+        broken = _BROKEN.search(output)
+        return (
+            Verdict("invalid", f"the mutant is broken: {broken[1]}")
+            if broken
+            else Verdict("killed")
+        )
     if code == _PASSED:
         return Verdict("survived", f"{mutant.file}; {', '.join(mutant.tests)} passed")
     reasons = {
@@ -379,7 +420,12 @@ def _verdict(mutant: Mutant, code: int | None, output: str, seconds: float) -> V
         _NO_IMPORT: "with the mutant the module cannot be imported",
     }
     reason = reasons.get(code, f"pytest could not run its tests (exit code {code})")
-    return Verdict("invalid", f"{reason}: {' '.join(output.split())[-300:]}")
+    return Verdict("invalid", f"{reason}: {_end(output)}")
+
+
+def _end(output: str) -> str:
+    said = output.partition("\nnanobind: leaked ")[0]  # what DuckDB's bindings print at every exit
+    return " ".join(said.split())[-300:]
 
 
 def _module(file: str) -> str:

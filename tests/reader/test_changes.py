@@ -109,7 +109,7 @@ def test_shares_are_relative_to_the_totals(tmp_path: Path) -> None:
 def test_an_item_that_one_release_left_out_changed_if_all_it_can_be_says_so(
     tmp_path: Path, sides: str
 ) -> None:
-    form = {"publishing": "filter", "cut": 200, "sides": sides}
+    form = {"summary": ct.Filter(cut=200, sides=sides)}
     before, after = np.full(60, 300), np.full(60, 300)
     before[1], before[2] = 5000, 210  # both are left out later, and only of one it is a change
     after[1] = after[2] = 190

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
@@ -22,7 +23,7 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.format import Published, load
 from crowdtally.reader.describe import protection
 from crowdtally.reader.describe.description import Description, describe
-from kit.auto import PASSED_OVER, adaptive
+from kit.auto import adaptive, release_way
 from kit.stored import NAMES, hamlet, stored
 
 # ---- A release in plain words: every kind of release, every statement that depends on it ---------
@@ -310,26 +311,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def described_of_auto(folder: Path) -> Description:
-    return describe(load(adaptive(folder, for_="recommend", context_per_user="day")))
+    method = ct.Auto("recommend", repeats=False, context_per_user="day")
+    return describe(load(adaptive(folder, method=method)))
 
 
 @pytest.fixture(scope="module")
 def plain(folder: Path) -> Description:
-    return describe(load(adaptive(folder, "plain", contexts=False, repeats="no", for_="top")))
+    return describe(load(release_way(folder, "rich").folder))
 
 
 def said(found: Description, section: str) -> list[str]:
     return list(found.to_dict()[section])
 
 
-def test_the_steps_are_numbered_with_their_share_and_why(described_of_auto: Description) -> None:
+def test_the_steps_are_numbered_with_their_share_and_why(
+    described_of_auto: Description, plain: Description
+) -> None:
     first, *steps = said(described_of_auto, "steps")
     assert "what to recommend in each context" in first
-    assert steps[0] == "Step 1, 'sizes', 3% of ε: sizes is worth its share (theta 1)."
-    assert steps[3] == "Step 4, 'items', 40% of ε: items is worth its share (theta 4)."
-    assert steps[6] == f"Step 7, 'head', not taken: {PASSED_OVER}."
-    assert any("The rest, 0.16, is not given back" in line for line in steps)
+    assert steps[0] == "Step 1, 'sizes', 2.5% of ε: how long users' rows are decides the rest."
+    assert steps[1].startswith("Step 2, 'pilot_short', at the same 7% of ε as 'pilot': ")
+    assert steps[7].startswith("Step 8, 'split_head', 30% of ε: ")
+    assert steps[8] == "Together they spent all of ε 4."
     assert "never by the records" in steps[-1]
+    assert "at the same 90.5% of ε as 'items'" in said(plain, "steps")[5]
+
+
+def test_steps_in_rho_say_where_it_came_from(folder: Path) -> None:
+    told = {"contexts": False, "delta": "1e-9", "method": ct.Auto(repeats=False)}
+    *steps, total, _ = said(describe(load(adaptive(folder, "turned", **told))), "steps")
+    assert "2.5% of ε" in steps[1]
+    assert "of ρ" in steps[2]
+    assert total.startswith("Together they spent all of ρ ")
+    assert "the other ε 3.9 and δ 1e-9 bought ρ" in total
 
 
 def test_only_auto_has_steps(tmp_path: Path) -> None:
@@ -347,32 +361,49 @@ def test_every_table_is_said_to_hold_something(
                 line for line in said(found, "what") if line.startswith(f"Table {table.name!r}")
             )
             assert len(line) > len(f"Table {table.name!r} ({table.file}): .")
-    (line,) = (line for line in said(plain, "what") if line.startswith("Table 'sizes'"))
-    assert "different items" in line
+    whole = "\n".join(said(described_of_auto, "what"))
+    assert "how many users have how many different items: from 1 to 8, then 9 to 16" in whole
+    assert "Table 'total' (total.parquet): how many different items there are in all" in whole
+    assert "users of 2 items, chosen by their estimates, in each of 3 values of 'day'" in whole
+    short = "\n".join(said(plain, "what"))
+    assert "'item', 60 cells, from the users of longer rows." in short
+    assert "60 cells, from users of at most 6 records: they were counted whole." in short
 
 
-def test_what_was_bounded_and_what_was_not(described_of_auto: Description) -> None:
-    scaled, free, *noise = said(described_of_auto, "protection")
-    assert "'items' to 4" in scaled
-    assert "'bins' to 64" in scaled
+def test_what_was_bounded_and_what_was_not(
+    described_of_auto: Description, plain: Description
+) -> None:
+    scaled, *others = said(described_of_auto, "protection")
+    theta = described_of_auto.published.method.bounds["items"].bound
+    assert f"'items' to {theta}, 'edges' to {theta} and 'contexts' to {theta}" in scaled
     assert "'sizes'" not in scaled
-    assert free.startswith("In 'crowd' and 'split_head' nothing was cut")
-    (crowd,) = (line for line in noise if line.startswith("Table 'crowd'"))
-    assert "at most 1 in each count, in however many of them" in crowd
-    assert noise[-1] == "ε 4 was charged at once, before the first step was taken."
+    assert "'total'" not in scaled
+    assert any(line.startswith("In 'total' at most ") for line in others)
+    assert any(line.startswith("In 'split_head' nothing was cut") for line in others)
+    (head,) = (line for line in others if line.startswith("Table 'split_head'"))
+    assert "at most 1 in each count, in however many of them" in head
+    assert others[-1] == "ε 4 was charged at once, before the first step was taken."
+    (both,) = (line for line in said(plain, "protection") if "'items_short', and" in line)
+    assert "A user whose counts sum to at most 6 is in 'items_short'" in both
+    assert "Any other is in 'items': nobody is in both." in both
 
 
-def test_what_estimates_assume(described_of_auto: Description, plain: Description) -> None:
+def test_what_estimates_assume(
+    described_of_auto: Description, plain: Description, folder: Path
+) -> None:
     uncovered = "\n".join(said(described_of_auto, "not_covered"))
     assert "follows an item's popularity smoothly" in uncovered
-    assert "'bins' and 'split_head'" in uncovered
-    assert "measured in users, not in records" in uncovered
+    assert "from the table 'total'" in uncovered
     assert "one value of 'day'" in uncovered
-    assert "the features of items" in uncovered
-    assert "overall ranking" not in uncovered
+    assert "lean towards those of people with few records" in uncovered
     assert "was not checked" not in uncovered
     assert "the bound" not in uncovered.splitlines()[0]
     simple = "\n".join(said(plain, "not_covered"))
+    assert "Most rows were counted whole." in simple
     assert "'day'" not in simple
-    assert "in users, not in records" not in simple
-    assert "the features of items" not in simple
+    assert "'total'" not in simple
+    totals = "\n".join(said(describe(load(release_way(folder, "totals").folder)), "not_covered"))
+    assert "Only the totals of contexts were measured there" in totals
+    short = "\n".join(said(describe(load(release_way(folder, "short").folder)), "not_covered"))
+    assert "Nearly all rows are short" in short
+    assert "lean towards" not in short

@@ -96,7 +96,7 @@ def released(
     axes = [Axis.of(name, lists[name]) for name in list(lists)[: counts.ndim]]
     domain = ct.Domain(axes[0], {axis.name: axis for axis in axes[1:]})
     rows = visits({tuple(axis.values[0] for axis in axes): 1}, *(axis.name for axis in axes[1:]))
-    ordinary = made(folder, rows, domain, name="ordinary", max_records=4, draws=SilentDraws())
+    ordinary = made(folder, rows, domain, name="ordinary", method=ct.SRA(4), draws=SilentDraws())
     tables = []
     for facts in ordinary.metadata["tables"]:
         whole = facts["name"] == "edges"

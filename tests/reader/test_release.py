@@ -88,7 +88,7 @@ def released(folder: Path, name: str = "gaussian", cut: int | None = None, seed:
     domain = ct.Domain(axes[0], {"day": axes[1]})
     rows = visits({("item 0", "Tue"): 1}, "day")
     ordinary = made(
-        folder, rows, domain, name=f"ordinary {name}", max_records=4, draws=SilentDraws()
+        folder, rows, domain, name=f"ordinary {name}", method=ct.SRA(4), draws=SilentDraws()
     )
     rng, tables = np.random.default_rng(seed), []
     for facts in ordinary.metadata["tables"]:

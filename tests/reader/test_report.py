@@ -20,7 +20,7 @@ from crowdtally.reader.report.charts import heat_figure, top_figure
 from crowdtally.reader.report.facts import SCHEMA, Facts, facts_of
 from crowdtally.reader.report.page import page
 from crowdtally.web import pages
-from kit.auto import PASSED_OVER, adaptive, release_way
+from kit.auto import adaptive, release_way
 from kit.stored import stored
 
 # ---- The facts of a report are those of the release, for every kind of it ------------------------
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def auto(folder: Path) -> Facts:
-    return ct.load(adaptive(folder, rows=False, for_="recommend")).report_facts()
+    return ct.load(adaptive(folder, method=ct.Auto("recommend"))).report_facts()
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -118,19 +118,21 @@ def test_attributes_are_shown_one_by_the_other() -> None:
 def test_steps_of_auto_are_numbered_with_their_share_and_why(auto: Facts) -> None:
     steps = {one.name: one for one in auto.spent.steps}
     assert [one.place for one in auto.spent.steps] == list(range(1, len(steps) + 1))
-    assert steps["items"].share == pytest.approx(0.4)
-    assert steps["items"].cost == "1.6"
-    assert (steps["head"].cost, steps["head"].why) == ("0", PASSED_OVER)
-    spent = sum(Fraction(one.cost) for one in auto.spent.steps)
-    assert spent + Fraction(auto.spent.unspent) == Fraction(auto.epsilon)
-    assert any("is not given back" in line for line in auto.spent.words)
+    assert (steps["pilot"].share, steps["pilot"].cost) == (pytest.approx(0.07), "0.28")
+    assert (steps["pilot_short"].share, steps["pilot_short"].cost) == (0, "0.28")
+    assert sum(one.share for one in auto.spent.steps) == pytest.approx(1)
+    assert "Together they spent all of ε 4." in auto.spent.words
     assert not [line for line in auto.spent.words if line.startswith("Step ")]
+    assert "<td>the same</td>" in page(auto).replace(' class="number"', "")
 
 
-def test_the_error_by_bounding_is_told_where_it_can_be_known(auto: Facts) -> None:
+def test_the_error_by_bounding_is_told_where_it_can_be_known(auto: Facts, folder: Path) -> None:
     said = {one.name: one.bounding for one in auto.tables}
-    assert said["sizes"] == said["crowd"] == "none: nothing was cut"
+    assert said["sizes"] == said["pilot_short"] == "none: nothing was cut"
     assert "scal" in said["items"]
+    assert "scal" in said["total"]
+    head = {one.name: one for one in release_way(folder, "long users").report_facts().tables}
+    assert head["head"].bounding == "none: nothing was cut"
     named = {one.name: one for one in ct.load(stored("sra-items")).report_facts().tables}
     assert "cannot be known from this release" in named["items"].bounding
     rows = ct.load(stored("user-per-row")).report_facts()
@@ -224,13 +226,10 @@ def test_a_release_of_nothing_names_no_sums() -> None:
     assert "Where the public lists come from" not in made
 
 
-def test_what_a_refined_table_costs_is_not_counted_twice() -> None:
-    facts = ct.load(stored("sra-one-context")).report_facts()
-    first, second = facts.tables
-    assert "is the cost of" not in page(facts)
-    refined = replace(facts, tables=(first, replace(second, refines=first.name)))
-    said = f"ε of {second.name!r} is the cost of {first.name!r} and {second.name!r} together."
-    assert said.replace("'", "&#39;") in page(refined)
+def test_what_a_table_of_short_rows_costs_is_not_counted_twice(auto: Facts) -> None:
+    words = "costs nothing beside that of the others"
+    assert words in page(auto)
+    assert words not in page(ct.load(stored("sra-one-context")).report_facts())
 
 
 def test_what_only_the_curator_knows_is_asked_by_the_unit() -> None:

@@ -59,7 +59,7 @@ def release_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ct.R
 
     def made_of(kind: str) -> ct.Release:
         if kind == "auto":
-            return ct.load(adaptive(folder, rows=False, for_="recommend"))
+            return ct.load(adaptive(folder, method=ct.Auto("recommend")))
         if kind == "top in contexts":
             return release_way(folder, kind)
         return ct.load(stored(kind))
@@ -148,7 +148,7 @@ def test_a_list_goes_on_without_chances(tmp_path: Path, monkeypatch: pytest.Monk
     cells = {(f"item {number}", "-"): 60 - number for number in range(30)}
     items = [item for item, _ in cells]
     many = made(tmp_path / "many", visits(cells, "x"), ct.Domain(items, {"x": ["-"]}), epsilon=40,
-                max_records=1)  # fmt: skip
+                method=ct.SRA(1))  # fmt: skip
     site = many.export(site=tmp_path / "site")
     rows = rows_of(site / "lists" / "top.csv")
     assert [row["item"] for row in rows] == [row.item for row in many.top(25)]
@@ -162,7 +162,7 @@ def test_names_of_files_are_numbers_whatever_values_are(tmp_path: Path) -> None:
     days = ["../../up", "a/b", "CON", "con", ".", "é" * 300, "<b>", "index", 'x" onclick="y']
     cells = {("zoo", day): 9 for day in days}
     domain = ct.Domain(["zoo"], {"day": days})
-    release = made(tmp_path, visits(cells, "day"), domain, epsilon=40, max_records=1)
+    release = made(tmp_path, visits(cells, "day"), domain, epsilon=40, method=ct.SRA(1))
     site = release.export(site=tmp_path / "site")
     pages = sorted(one.name for one in site.glob("context-*"))
     assert pages == [f"context-1-{number}.html" for number in range(1, 10)]

@@ -32,7 +32,7 @@ def released(folder, lists, table, **form):
     return release_of(folder, axes, counts_of(axes, table), dict(**form), LOUD)
 
 
-@pytest.mark.parametrize("form", [{}, {"publishing": "filter", "cut": 1}])
+@pytest.mark.parametrize("form", [{}, {"summary": ct.Filter(cut=1)}])
 @pytest.mark.parametrize(
     "names", [("weight", "key_0"), ('a"b', "it's"), ("release", "axis_0"), ("name", "SELECT")]
 )
@@ -46,7 +46,7 @@ def test_columns_of_any_name(tmp_path, names, form):
     assert release.range(second, 1, None).value == 12
 
 
-@pytest.mark.parametrize("form", [{}, {"publishing": "filter", "cut": 1}])
+@pytest.mark.parametrize("form", [{}, {"summary": ct.Filter(cut=1)}])
 @pytest.mark.parametrize("left_out", [[7], [0, 999], list(range(200)), list(range(300))])
 def test_nearly_all_values_are_all_but_those_left_out(tmp_path, form, left_out):
     release = released(tmp_path, {"a": range(1000), "b": ["x", "y"]}, np.arange(2000), **form)
@@ -60,7 +60,7 @@ def test_a_file_that_was_replaced_is_read_anew(tmp_path):
         assert released(tmp_path, {"a": [1, 2]}, [count, 0]).sum(a=1).value == count
 
 
-@pytest.mark.parametrize("form", [{}, {"publishing": "filter", "cut": 1}])
+@pytest.mark.parametrize("form", [{}, {"summary": ct.Filter(cut=1)}])
 def test_a_damaged_table_is_said_to_be(tmp_path, form):
     release = released(tmp_path, {"a": range(1000)}, np.arange(1000), **form)
     path = tmp_path / "cells.parquet"
@@ -137,7 +137,7 @@ VIEWS = [("a", 1), ("a", 260), ("b", 260), ("b", 2), ("c", 260), ("c", 1), ("c",
 def watched(folder: Path, **options: Any) -> ct.Release:
     users, movies = zip(*VIEWS, strict=True)
     rows = pa.table({"user": users, "movie": movies})
-    given = {"pairs": True, "max_records": 3, "draws": SilentDraws()} | options
+    given = {"pairs": True, "method": ct.SRA(3), "draws": SilentDraws()} | options
     return made(folder, rows, ct.Domain(MOVIES), roles={"item": "movie"}, **given)
 
 
@@ -199,7 +199,7 @@ def test_no_table_has_all_of_them(tmp_path: Path) -> None:
     rows = pa.table({"user": users, "movie": movies, "day": ["Mon"] * len(users)})
     release = made(
         tmp_path, rows, ct.Domain(MOVIES, {"day": ["Mon"]}),
-        roles={"item": "movie"}, bounding="hpa", draws=SilentDraws(),
+        roles={"item": "movie"}, method=ct.HPA(), draws=SilentDraws(),
     )  # fmt: skip
     assert release.sum("movie = 1").table == "items"
     with pytest.raises(ct.UsageError, match="has no column 'other_movie'"):

@@ -485,7 +485,7 @@ def released(source: Any, folder: Path, **options: Any) -> ct.Release:
     return ct.release(
         ct.read(source, user="who", item="place", contexts=["day"]),
         ct.Domain(PLACES, {"day": DAYS}, item="place"),
-        epsilon=LOUD, max_records=400, dataset="visits", output=folder / "out",
+        epsilon=LOUD, method=ct.SRA(400), dataset="visits", output=folder / "out",
         ledger=folder / "ledger.sqlite", **options, new_dataset=True,
     )  # fmt: skip
 

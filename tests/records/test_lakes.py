@@ -74,7 +74,7 @@ def test_a_release_is_that_from_parquet(kind: str, tmp_path: Path) -> None:
         made = ct.release(
             ct.read(source, user="who", item="place", contexts=["day"]),
             ct.Domain(PLACES, {"day": DAYS}, item="place"),
-            epsilon=LOUD, max_records=400, dataset="visits", output=tmp_path / f"from-{name}",
+            epsilon=LOUD, method=ct.SRA(400), dataset="visits", output=tmp_path / f"from-{name}",
             ledger=tmp_path / "ledger.sqlite", new_dataset=True,
         )  # fmt: skip
         tops[name] = [(row.item, row.count) for row in made.top(len(PLACES))]

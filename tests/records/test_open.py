@@ -201,7 +201,7 @@ def test_not_a_source() -> None:
             ct.Domain(PLACES),
             epsilon=1,
             new_dataset=True,
-            max_records=10,
+            method=ct.SRA(10),
         )
 
 

@@ -130,7 +130,7 @@ def test_the_releases_of_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         records = ct.read(frame, user="u", item={"k": "'age ' || age"})
         release = ct.release(
             records, ct.Domain([f"age {age}" for age in (20, 30, 40)], item="k"), epsilon=1,
-            max_records=1, ledger=tmp_path / f"{number}.sqlite", dataset="d", new_dataset=True,
+            method=ct.SRA(1), ledger=tmp_path / f"{number}.sqlite", dataset="d", new_dataset=True,
         )  # fmt: skip
         made.append([one.count for one in release.top(3, raw=True)])
     assert made == [[100, 100, 100]] * 2

@@ -6,8 +6,8 @@ import json
 import runpy
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -63,70 +63,95 @@ def test_accuracy_is_measured_kept_and_judged(
     data = tmp_path / "data"
     data.mkdir()
     duckdb.execute(
-        "COPY (SELECT u AS user_id, (u * 7 + i * i) % 40 AS item_id FROM range(400) AS a(u), "
-        f"range(5) AS b(i)) TO '{data / 'retail.parquet'}' (FORMAT parquet)"
+        "COPY (SELECT u AS user, (u * 7 + i * i) % 40 AS item, ['morning', 'night'][1 + u % 2] AS "
+        "part FROM range(400) AS a(u), range(5) AS b(i)) "
+        f"TO '{data / 'completejourney_types.parquet'}' (FORMAT parquet)"
     )
-    page = tmp_path / "page.md"
+    page, saved = tmp_path / "page.md", tmp_path / "saved.json"
     page.write_text("before <!-- measured: begin --> old <!-- measured: end --> after")
     monkeypatch.setenv("CROWDTALLY_DATA", str(data))
-    asked = [
-        "--quick",
-        "--only",
-        "retail",
-        "--methods",
-        "sra,gs",
-        "--processes",
-        "1",
-        "--records",
-        "0",
-    ]
-    asked += ["--results", str(tmp_path / "kept"), "--write", str(page)]
-    monkeypatch.setattr(sys, "argv", ["accuracy.py", *asked])
+    monkeypatch.setattr(
+        sys, "argv",
+        ["accuracy.py", "--quick", "--processes", "1", "--results", str(tmp_path / "kept"),
+         "--write", str(page), "--save", str(saved)],
+    )  # fmt: skip
     main = runpy.run_path(str(BENCH / "accuracy.py"))["main"]
     main()
     first = capsys.readouterr()
-    told = json.loads(first.out.splitlines()[-1])
-    assert told["targets"] == 5
-    assert {one["target"].split(":")[0] for one in told["missed"]} <= {"retail"}
-    assert "auto --for counts" in first.out
-    assert "sra l=10, paper" in first.out
-    assert "hindsight" in first.out
-    assert "Online Retail, weekday is not in" in first.err
+    answer = json.loads(first.out.splitlines()[-1])
+    # Of two files' items and one's cells: MSE and KL over the seeds, and MSE over Laplace; four
+    # kinds of intervals. The old auto was not measured on this file.
+    assert answer["targets"] == 3 * 3 + 4
+    assert answer["runs"] == [3]
+    assert all(one["target"].startswith("ε 1, ") for one in answer["missed"])
+    assert "| Complete Journey × part | auto for recommend | 3 |" in first.out
+    assert "| Complete Journey | the best seed | 3 |" in first.out
+    assert "bakery is not in" in first.err
     written = page.read_text()
-    assert written.startswith("before <!-- measured: begin -->\n\n### ε = 1, 3 runs")
+    assert written.startswith("before <!-- measured: begin -->\n\n### ε = 1, items")
     assert "old" not in written
+    lines = json.loads(saved.read_text())
+    assert {(line["subject"], line["table"], line["way"]["method"]) for line in lines} == {
+        ("Complete Journey", "items", "counts"), ("Complete Journey", "items", "top"),
+        *(("Complete Journey × part", table, aim)
+          for table in ("items", "cells") for aim in ("counts", "recommend")),
+    }  # fmt: skip
     main()
     again = capsys.readouterr()
-    assert "0 tasks" in again.err, "what was measured is kept"
+    assert ", 0 to do" in again.err, "what was measured is kept"
     assert again.out.splitlines()[:-1] == first.out.splitlines()[:-1]
 
 
-def test_a_missed_target_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracy_is_judged_beside_seeds_laplace_and_the_old_auto(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.syspath_prepend(BENCH)
-    from accurate.judging import Line, Mean
-    from accurate.targets import Found, reason_of, verdicts
-    from accurate.telling import markdown
-    from accurate.ways import Way
+    from accurate.judging import Line, Mean, verdicts
+    from accurate.scores import LISTS, SLICES
+    from accurate.ways import DELTA, Way
 
-    def line(way: Way, kind: str, mse: float) -> Line:
-        names = ("kl", "mae", "median relative error", "precision@10",
-                 "error of the true top ten", "error of the listed ten")  # fmt: skip
-        scores = {"mse": Mean(mse, 0.0), **{name: Mean(0.5, 0.0) for name in names}}
-        return Line("Foursquare NYC, users", "items", "1", way, kind, scores, 3)
+    def line(kind: str, method: str, mse: float, table: str = "items", **more: Any) -> Line:
+        covered = {f"covered {name}": Mean(0.92, 0.01) for name in (*SLICES, "total")}
+        lists = dict.fromkeys(LISTS, Mean(mse / 10, 0.0))
+        scores = {"mse": Mean(mse, 0.1), "kl": Mean(0.5, 0.0), **covered, **lists}
+        way = Way(kind, method, delta=more.pop("delta", "0"))
+        return Line(more.pop("subject", "Gowalla"), table, "1", way, more["longest"], 20, scores)
 
-    lines = [line(Way("auto", aim="counts"), "auto", 6.0),
-             line(Way("dpsense+dpsense", 100), "paper", 10.0)]  # fmt: skip
-    families = {"Foursquare NYC, weekday, users": "Foursquare NYC, users"}
-    missed = {one.target: one for one in verdicts(Found(lines, "1"), families) if not one.met}
-    one = missed["Foursquare NYC, users: item mse at most 0.50 of the papers' best"]
-    assert "a table of zeros" in one.reason
-    assert one.as_dict()["reason"] == one.reason
-    assert any(f"wanted 0.500, because {one.reason}" in told for told in markdown(lines, [one]))
-    flat = missed["Foursquare NYC, users: item kl at most 0.33 of the papers' best"]
-    assert "DFT" in flat.reason
-    unknown = replace(flat, target="of another file", reason=reason_of("of another file"))
-    assert unknown.as_dict()["reason"] is None
-    assert not any("because" in told for told in markdown(lines, [unknown]))
+    def judged(*lines: Line) -> dict[str, tuple[float, bool]]:
+        return {one.target: (one.found.value, one.met) for one in verdicts(lines)}
+
+    short = judged(
+        line("auto", "counts", 6.0, longest=8), line("old auto", "counts", 1.0, longest=8),
+        line("seed", "sra", 5.0, longest=8), line("seed", "hpa", 7.0, longest=8),
+        line("laplace", "sra", 5.0, longest=8),
+    )  # fmt: skip
+    name = "ε 1, Gowalla, items, auto for counts"
+    assert short[f"{name}: MSE over that of sra None"] == (1.2, False)
+    assert short[f"{name}: KL over that of sra None"] == (1.0, True)
+    assert short[f"{name}: MSE over that of Laplace for the true maximum None"] == (1.2, False)
+    assert short["ε 1, 1 files pooled: covered total"] == (0.92, True)
+    assert not any("geometric" in target for target in short)
+    long = judged(
+        line("auto", "counts", 6.0, longest=9), line("laplace", "sra", 5.0, longest=9),
+        line("old auto", "counts", 5.0, longest=9), line("old auto", "recommend", 1, longest=9),
+        line("auto", "counts", 1.0, subject="other", longest=9),
+        line("old auto", "counts", 1.2, subject="other", longest=9),
+        line("auto", "counts", 1.9, delta=DELTA, longest=9),
+        line("auto", "recommend", 8.0, "cells", longest=9),
+        line("old auto", "recommend", 9.0, "cells", longest=9),
+    )  # fmt: skip
+    assert long.pop("ε 1, items of 2 files with long rows: geometric mean of MSE over the old "
+                    "auto's") == (pytest.approx(1.0), True)  # fmt: skip
+    delta = long.pop(f"{name}, δ {DELTA}: MSE over that of pure ε")
+    assert delta == (pytest.approx(1.9 / 6), False)
+    lists = {target: found for target, found in long.items() if "recommend" in target}
+    assert set(lists.values()) == {(0.8, False)}
+    assert len(lists) == len(LISTS)
+    trivago = judged(
+        line("auto", "recommend", 8.0, "cells", subject="trivago × platform", longest=9),
+        line("seed", "sra", 8.0, "cells", subject="trivago × platform", longest=9),
+    )
+    assert list(trivago.values()) == [(0.8, True)] * len(LISTS)
 
 
 def test_each_step_on_the_netflix_look_alike_is_measured(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_ten_million_items(tmp_path: Path, item: str, most: int) -> None:
         )
     arguments = [
         "release", "records.parquet", "--user", "who", "--item", "item", "--items",
-        "items.parquet", "--epsilon", "1", "--output", "out", "--max-records", "100",
+        "items.parquet", "--epsilon", "1", "--output", "out", "--method", "sra:max-records=100",
         "--new-dataset",
     ]  # fmt: skip
     env = {**os.environ, "CROWDTALLY_LEDGER": str(tmp_path / "ledger.sqlite")}

@@ -54,7 +54,7 @@ def test_a_tiny_table_without_noise_is_exact(form):
 def test_a_sketch_of_many_buckets_is_nearly_exact():
     """Cells share buckets; with 2^14 of them few do, and the mean of five rows evens them out."""
     columns = people(300)
-    release = released(columns, transform="sketch", buckets=2**14)
+    release = released(columns, transform=ct.Sketch(2**14))
     table = table_of(columns)
     answer = release.sum("age < 10 and sex = 'F'")
     assert answer.value == pytest.approx(table[:10, 0].sum(), abs=3)
@@ -65,7 +65,7 @@ def test_a_sketch_of_many_buckets_is_nearly_exact():
 def test_noise_is_as_stated():
     """At ε = 1 a sum over 40 cells is off by a few standard errors at most, and says how many."""
     columns = people(3000)
-    release = released(columns, epsilon=1, publishing="priority", size=100)
+    release = released(columns, epsilon=1, summary=ct.Priority(100))
     answer = release.sum("region = 'north'")
     assert answer.cells == 40
     assert abs(answer.value - table_of(columns)[:, :, 0].sum()) < 8 * answer.standard_error
@@ -90,7 +90,7 @@ def test_weights_say_how_many_persons_a_row_stands_for(caplog):
 
 
 def test_each_row_is_one_person_and_the_release_says_so():
-    guarantee = released(people(20), publishing="filter", size=50).metadata["guarantee"]
+    guarantee = released(people(20), summary=ct.Filter(size=50)).metadata["guarantee"]
     assert guarantee["unit"] == {"kind": "row", "column": None}
     assert "each row is one person" in guarantee["words"]
 
@@ -102,11 +102,11 @@ def test_each_row_is_one_person_and_the_release_says_so():
 @pytest.mark.parametrize(
     "form",
     [
-        {"publishing": "threshold", "size": 1000},
-        {"publishing": "filter-priority", "size": 1000},
-        {"publishing": "filter-priority", "size": 1000, "transform": "dyadic", "ordered": "a0,a39"},
-        {"publishing": "filter", "size": 1000, "transform": "haar", "ordered": "a0"},
-        {"transform": "sketch", "buckets": 4096},
+        {"summary": ct.Threshold(size=1000)},
+        {"summary": ct.FilterPriority(1000)},
+        {"summary": ct.FilterPriority(1000), "transform": ct.Dyadic(["a0", "a39"])},
+        {"summary": ct.Filter(size=1000), "transform": ct.Haar("a0")},
+        {"transform": ct.Sketch(4096)},
     ],
     ids=lambda form: "-".join(map(str, form.values())),
 )
@@ -122,7 +122,7 @@ def test_forty_attributes(form):
     point = release.point(**{name: int(rows[0, place]) for place, name in enumerate(names)})
     assert point.cells == 1
     assert point.value == pytest.approx(1, abs=0.6)
-    if form.get("transform") == "sketch":
+    if isinstance(form.get("transform"), ct.Sketch):
         with pytest.raises(ct.UsageError, match="one by one"):
             release.sum("a0 = 0")
         return
@@ -139,9 +139,9 @@ def test_forty_attributes(form):
     "form",
     [
         *(FORMS[number] for number in (0, 1, 4, 6)),
-        {"transform": "dyadic", "ordered": "a"},
-        {"transform": "haar", "ordered": "a"},
-        {"transform": "sketch", "buckets": 1},
+        {"transform": ct.Dyadic("a")},
+        {"transform": ct.Haar("a")},
+        {"transform": ct.Sketch(1)},
     ],
     ids=lambda form: "-".join(map(str, form.values())),
 )
@@ -154,8 +154,11 @@ def test_a_domain_of_one_cell(form):
     assert release.sum().value == 7
 
 
-@pytest.mark.parametrize("publishing", ["filter", "threshold", "priority", "filter-priority"])
-def test_a_table_without_an_empty_cell(publishing):
+@pytest.mark.parametrize(
+    "summary",
+    [ct.Filter(size=50), ct.Threshold(size=50), ct.Priority(50), ct.FilterPriority(50)],
+)
+def test_a_table_without_an_empty_cell(summary):
     columns = {"a": np.repeat(np.arange(50), np.arange(1, 51))}
     records = ct.read(pa.table(columns), user_per_row=True, attributes=["a"])
     domain = ct.Domain(attributes={"a": range(50)})
@@ -164,8 +167,7 @@ def test_a_table_without_an_empty_cell(publishing):
         domain,
         epsilon=LOUD,
         dataset="full",
-        publishing=publishing,
-        size=50,
+        summary=summary,
         new_dataset=True,
     )
     assert release.sum("a < 10").value == 55
@@ -209,7 +211,7 @@ def test_values_may_be_written_as_on_the_command_line(small):
 
 def test_the_command_prints_what_python_says(tmp_path):
     columns = people(500)
-    released(columns, publishing="filter", size=500)
+    released(columns, summary=ct.Filter(size=500))
     where = "age between 5 and 12 and sex = 'F'"
     ended = crowdtally("sum", "out", "--where", where, "--json")
     assert ended.code == 0, str(ended)
@@ -273,16 +275,16 @@ def of_users(**options) -> ct.Release:
     return ct.release(read, domain, epsilon=LOUD, dataset="users", **options, new_dataset=True)
 
 
-@pytest.mark.parametrize("form", [{}, {"publishing": "filter-priority", "size": 10}])
+@pytest.mark.parametrize("form", [{}, {"summary": ct.FilterPriority(10)}])
 def test_what_is_outside_the_lists_is_dropped_before_users_are_bounded(form):
-    release = of_users(max_records=1, **form)
+    release = of_users(method=ct.SRA(1), **form)
     assert release.sum(a="x", b=1).value in (1, 1.0)  # her one record within the lists is kept
     assert release.sum().value == 2
     assert release.sum().counted == "records"
 
 
 def test_users_with_room_for_all_their_records():
-    release = of_users(max_records=3, publishing="filter", size=10)
+    release = of_users(method=ct.SRA(3), summary=ct.Filter(size=10))
     assert release.sum("a = 'y'").value == 2
     assert release.sum("b = 1 or a = 'x'").value == 3
 
@@ -292,18 +294,18 @@ def test_users_with_room_for_all_their_records():
     "form",
     [
         {},
-        {"publishing": "filter", "cut": 0},
-        {"publishing": "threshold", "threshold": "1/1000"},
-        {"publishing": "priority", "size": 10},
-        {"transform": "dyadic", "ordered": "b"},
-        {"transform": "haar", "ordered": "b"},
-        {"transform": "sketch", "buckets": 4096, "sketch_rows": 1},
+        {"summary": ct.Filter(cut=0)},
+        {"summary": ct.Threshold("1/1000")},
+        {"summary": ct.Priority(10)},
+        {"transform": ct.Dyadic("b")},
+        {"transform": ct.Haar("b")},
+        {"transform": ct.Sketch(4096, rows=1)},
     ],
     ids=lambda form: "-".join(map(str, form.values())),
 )
 def test_scaled_rows_are_read_in_fractions_of_a_count(form):
     """DPSense with θ = 1: the user of three cells counts a third in each, the other one whole."""
-    release = of_users(bounding="dpsense", max_records=1, count="users", **form)
+    release = of_users(method=ct.DPSense(1), count="users", **form)
     third = release.sum(a="y", b=0)
     assert third.value == pytest.approx(1 / 3, abs=0.02)
     assert release.sum("b = 1").value == pytest.approx(1 + 1 / 3, abs=0.02)
@@ -312,7 +314,7 @@ def test_scaled_rows_are_read_in_fractions_of_a_count(form):
 
 
 def test_words_about_the_cut_are_in_counts_not_in_units():
-    release = of_users(bounding="dpsense", max_records=2, count="users", publishing="filter", cut=3)
+    release = of_users(method=ct.DPSense(2), summary=ct.Filter(cut=3), count="users")
     assert "size 3 or more" in release.sum().unbiased_for
 
 
@@ -333,7 +335,7 @@ def visits(**options) -> ct.Release:
     contexts = [] if options.get("pairs") else ["hour"]
     records = ct.read(VISITS, user="who", item="place", contexts=contexts)
     domain = ct.Domain(PLACES, {"hour": range(1, 9)} if contexts else None)
-    options = {"max_records": 10} | options
+    options = {"method": ct.SRA(10)} | options
     return ct.release(records, domain, epsilon=LOUD, dataset="visits", **options, new_dataset=True)
 
 
@@ -341,13 +343,13 @@ def visits(**options) -> ct.Release:
     "form",
     [
         {},
-        {"publishing": "filter", "size": 40},
-        {"publishing": "threshold", "size": 40},
-        {"publishing": "filter-priority", "size": 40},
-        {"transform": "dyadic", "ordered": "hour"},
-        {"transform": "dyadic", "ordered": "hour", "publishing": "filter", "size": 40},
-        {"transform": "dyadic", "ordered": "place,hour"},
-        {"transform": "haar", "ordered": "hour"},
+        {"summary": ct.Filter(size=40)},
+        {"summary": ct.Threshold(size=40)},
+        {"summary": ct.FilterPriority(40)},
+        {"transform": ct.Dyadic("hour")},
+        {"summary": ct.Filter(size=40), "transform": ct.Dyadic("hour")},
+        {"transform": ct.Dyadic(["place", "hour"])},
+        {"transform": ct.Haar("hour")},
     ],
     ids=lambda form: "-".join(map(str, form.values())),
 )
@@ -367,9 +369,7 @@ def test_items_and_items_in_context(form):
 
 
 @pytest.mark.usefixtures("_hashes")
-@pytest.mark.parametrize(
-    "form", [{"transform": "sketch", "buckets": 64}, {"transform": "haar", "ordered": "place"}]
-)
+@pytest.mark.parametrize("form", [{"transform": ct.Sketch(64)}, {"transform": ct.Haar("place")}])
 def test_what_has_no_list_to_rank(form):
     release = visits(**form)
     assert release.sum("place = 'bar'").value == pytest.approx(3, abs=2)
@@ -377,10 +377,10 @@ def test_what_has_no_list_to_rank(form):
         release.top(3)
 
 
-@pytest.mark.parametrize("form", [{}, {"publishing": "filter", "size": 10}])
+@pytest.mark.parametrize("form", [{}, {"summary": ct.Filter(size=10)}])
 def test_pairs_are_unordered(form):
     """bar–cafe: users 1 and 2; bar–park and cafe–park: user 1."""
-    release = visits(pairs=True, max_records=4, **form)
+    release = visits(pairs=True, method=ct.SRA(4), **form)
     for where, value, cells in [
         ("place = 'bar' and other_place = 'cafe'", 2, 1),
         ("other_place = 'bar' and place = 'cafe'", 2, 1),
@@ -403,13 +403,13 @@ def test_long_lists_of_items_are_found_wherever_they_are():
     records = ct.read(
         pa.table({"who": [1, 2], "item": ["item 7", "item 10000"]}), user="who", item="item"
     )
-    for form in ({}, {"transform": "haar", "ordered": "item"}, {"publishing": "filter", "size": 9}):
+    for form in ({}, {"transform": ct.Haar("item")}, {"summary": ct.Filter(size=9)}):
         release = ct.release(
             records,
             ct.Domain(items),
             epsilon=LOUD,
             dataset="long",
-            max_records=1,
+            method=ct.SRA(1),
             **form,
             new_dataset=True,
         )
@@ -427,8 +427,7 @@ def test_discovered_items():
         records,
         epsilon=30,
         delta="1e-6",
-        discover_items=True,
-        max_records=1,
+        method=ct.Discover("item", 1),
         dataset="found",
         new_dataset=True,
     )
@@ -446,8 +445,8 @@ def test_a_sampled_item_stands_for_more_than_its_count():
         pa.table({"who": range(40), "item": ["a"] * 30 + ["b"] * 10}), user="who", item="item"
     )
     release = ct.release(
-        records, ct.Domain(["a", "b"]), epsilon=LOUD, dataset="few", max_records=1,
-        publishing="threshold", threshold=20, new_dataset=True,
+        records, ct.Domain(["a", "b"]), epsilon=LOUD, dataset="few", method=ct.SRA(1),
+        summary=ct.Threshold(20), new_dataset=True,
     )  # fmt: skip
     for line in release.top(2, raw=True):
         assert line.count == {"a": 30, "b": 10}[line.item]

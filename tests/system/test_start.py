@@ -235,14 +235,17 @@ READS = "numpy duckdb flint"
 MAKES = f"{READS} ibis sqlglot cryptography rich"
 NEEDS = {
     "": (
-        "BudgetError CrowdtallyError Delta Epsilon InputError PrivacyUnit Records ReleaseOptions "
-        "UsageError person errors core laws noise records curator inference reader web lab"
+        "BudgetError CrowdtallyError Delta Epsilon InputError PrivacyUnit Records UsageError "
+        "person errors core laws noise records curator inference reader web lab"
     ),
-    "numpy": "Axis Domain",
+    "numpy": "Axis Domain Dyadic Haar Sketch",
     "flint": "Ledger ledger",
+    "numpy flint": "Discover Top",
+    "numpy flint cryptography": "Dense Filter FilterPriority Priority Threshold",
+    "numpy flint duckdb ibis sqlglot rich": "Declared HPA SRA",
     "typer": "cli",
     READS: "Release changes load format check",
-    MAKES: "inspect plan read read_list release withdraw api",
+    MAKES: "Auto DPSense DPSenseS inspect plan read read_list release withdraw api",
 }
 """By the libraries that they may load: public names, and packages on their own."""
 

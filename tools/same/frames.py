@@ -96,13 +96,13 @@ def _released(source: str, stage: Stage, told: _Told) -> None:
     records = ct.read(held, **_ROLES)
     stage.seed("release")
     release = ct.release(
-        records, domain, epsilon="3/2", bounding="sra", max_records=4, output="out",
+        records, domain, epsilon="3/2", method=ct.SRA(4), output="out",
         ledger="ledger.sqlite", dataset="town", new_dataset=True, purpose="a test",
     )  # fmt: skip
     export = json_text(ct.Ledger.open("ledger.sqlite").export())
     stage.note("release", *told.lines, folder_text(stage.folder / "out"), export)
     stage.note("answers", *map(str, _answers(release)))
-    plan = ct.plan(records, domain, epsilon="1/3", max_records=4, guess_users=90, query_cells=5)
+    plan = ct.plan(records, domain, epsilon="1/3", method=ct.SRA(4), guess_users=90, query_cells=5)
     stage.note("plan", str(plan))
     if source != "stream":  # which can be read once
         stage.note("inspection", str(ct.inspect(records, domain)))

@@ -73,7 +73,7 @@ def arrow() -> Any:
 
 
 def lists(stage: Stage) -> None:
-    """What is public: lists of values, tables to join, features and labels."""
+    """What is public: lists of values, tables to join and labels."""
     write = stage.write
     write("places.csv", "place\n" + "".join(f"{place}\n" for place in PLACES))
     kinds = ("park", "shop", "inn")
@@ -83,12 +83,6 @@ def lists(stage: Stage) -> None:
     write("letters.csv", "letter\nP0\nP1\nP2\nP3\n")
     write("other.csv", info.replace(",", ";").join(("spot;kind\n", "")))
     write("same.csv", "who,person\n" + "".join(f"u{n},v{n // 2}\n" for n in range(40)))
-    write(
-        "features.csv",
-        "place,genre,size\n"
-        + "".join(f"{place},{'ab'[n % 2]},{'small' if n < 6 else 'large'}\n"
-                  for n, place in enumerate(PLACES)),
-    )  # fmt: skip
     write("days.csv", "value\n" + "".join(f"{day}\n" for day in DAYS))
     write(
         "labels.csv",

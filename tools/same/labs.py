@@ -19,12 +19,12 @@ _ITEM = "--user who --item place --items places.csv"
 _DAY = "--context day --values day=Mon,Tue,Wed"
 _COMPARED = {
     "items": f"{_ITEM} --epsilon 1 --methods sra,hpa,lpa,sra/filter --max-records 2,8 --runs 4",
-    "contexts": f"{_ITEM} {_DAY} --epsilon 1,4 --methods sra,auto,sra/filter-priority --size 8 "
-    "--max-records 4 --runs 2",
+    "contexts": f"{_ITEM} {_DAY} --epsilon 1,4 --methods sra,auto,sra/filter-priority "
+    "--fields size=8 --max-records 4 --runs 2",
     "users": f"{_ITEM} {_DAY} --count users --epsilon 1 --methods dpsense,dpsense+rank,sra+rank "
     "--max-records 4 --runs 2",
     "ranges": "--user who --attributes day,hour --values day=Mon,Tue,Wed --values hour=0..7 "
-    "--epsilon 1 --methods sra,sra/dyadic,sra/haar --ordered hour --max-records 4 --runs 2",
+    "--epsilon 1 --methods sra,sra/dyadic,sra/haar --fields columns=hour --max-records 4 --runs 2",
 }
 _ATTACKED = ("rows", "sra", "discovery")
 
@@ -50,19 +50,19 @@ def _audit(stage: Stage) -> None:
                        "--json", quick=method == "rows")  # fmt: skip
     with seams.slow_clock(0.1):
         stage.case("own", "lab", "audit-request", "visits.csv", *_ITEM.split(), "--epsilon", "1",
-                   "--max-records", "2", "--seconds", "1", quick=False)  # fmt: skip
+                   "--method", "sra:max-records=2", "--seconds", "1", quick=False)  # fmt: skip
 
 
 def _rehearse(stage: Stage) -> None:
     domain = ct.Domain(inputs.PLACES, {"day": inputs.DAYS}, item="place")
     records = ct.read(inputs.arrow(), user="who", item="place", contexts=["day"])
     for name, options in (
-        ("sra", {"max_records": 3}),
-        ("hpa", {"bounding": "hpa", "max_records": 3}),
-        ("chosen", {"bounding": "sra", "max_records": 9, "choose": "rank"}),
-        ("dpsense", {"bounding": "dpsense", "max_records": 3, "count": "users"}),
+        ("sra", {"method": ct.SRA(3)}),
+        ("hpa", {"method": ct.HPA(3)}),
+        ("chosen", {"method": ct.SRA(9, choose="rank")}),
+        ("dpsense", {"method": ct.DPSense(3), "count": "users"}),
         ("auto", {}),
-        ("filter", {"max_records": 3, "publishing": "filter", "cut": 3}),
+        ("filter", {"method": ct.SRA(3), "summary": ct.Filter(cut=3)}),
     ):
         stage.seed(name)
         runs = seams.rehearsal(records, domain, epsilon=2, **options)

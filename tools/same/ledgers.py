@@ -10,7 +10,7 @@ from functools import partial
 from same import inputs, seams
 from same.stage import Scene, Stage
 
-_RELEASE = "--user who --item place --items places.csv --bounding sra --max-records 3"
+_RELEASE = "--user who --item place --items places.csv --method sra:max-records=3"
 _SEQUENTIAL = (
     "create town --epsilon 5 --delta 1e-3 --each 3 --each-delta 1e-4 --user who",
     "create other --epsilon 1/3",

@@ -24,7 +24,6 @@ def _drawn(stage: Stage) -> None:
         for name, draw in {
             "geometric": lambda d, r=rate: d.geometric(r, 40),
             "laplace": lambda d, r=rate: d.laplace(1 / r, 40),
-            "refine": lambda d, r=rate: d.refine(d.laplace(1 / r, 20), 1 / r),
             "interval": lambda d, r=rate: d.interval(r, 8),
             "gaussian": lambda d, r=rate: d.gaussian(1 / r, 40),
             "beyond": lambda d, r=rate: d.gaussian_beyond(1 / r, 3, "two", 20),

@@ -14,35 +14,38 @@ _BOTH = f"{_ITEM} --context day --values day=Mon,Tue,Wed"
 _CELLS = "visits.csv --user who --attributes day,hour --values day=Mon,Tue,Wed --values hour=0..7"
 _PLANS = (
     f"{_ITEM} --epsilon 1",
-    f"{_ITEM} --epsilon 1 --max-records 5 --guess-users 90 --guess-records 700",
+    f"{_ITEM} --epsilon 1 --method sra:max-records=5 --guess-users 90 --guess-records 700",
     f"{_BOTH} --epsilon 1 --guess-users 90",
-    f"{_BOTH} --epsilon 1/3 --max-records 5 --query-cells 6 --guess-total 700",
-    f"{_BOTH} --epsilon 1 --max-records 5 --delta 1e-6",
-    f"{_BOTH} --epsilon 1 --max-records 5 --delta 1e-6 --noise gaussian",
-    f"{_BOTH} --epsilon 1 --bounding hpa --max-records 5 --choose rank",
-    f"{_BOTH} --epsilon 1 --bounding dpsense-s --cap 2 --max-records 5 --choose dpsense",
+    f"{_BOTH} --epsilon 1/3 --method sra:max-records=5 --query-cells 6 --guess-total 700",
+    f"{_BOTH} --epsilon 1 --method sra:max-records=5 --delta 1e-6",
+    f"{_BOTH} --epsilon 1 --method sra:max-records=5 --delta 1e-6 --noise gaussian",
+    f"{_BOTH} --epsilon 1 --method hpa:max-records=5,choose=rank",
+    f"{_BOTH} --epsilon 1 --method dpsense-s:max-records=5,cap=2,choose=dpsense",
     f"{_BOTH} --epsilon 1 --count users --noise interval",
-    f"{_BOTH} --epsilon 1 --max-records 5 --publishing filter --cut 3",
-    f"{_BOTH} --epsilon 1 --max-records 5 --publishing threshold --threshold 9",
-    f"{_BOTH} --epsilon 1 --max-records 5 --publishing filter-priority --size 9",
-    f"{_CELLS} --epsilon 1 --max-records 5 --transform dyadic --ordered hour --query-cells 4",
-    f"{_CELLS} --epsilon 1 --max-records 5 --transform haar --ordered hour",
-    f"{_BOTH} --epsilon 1 --max-records 5 --transform sketch --buckets 6",
+    f"{_BOTH} --epsilon 1 --method sra:max-records=5 --summary filter:cut=3",
+    f"{_BOTH} --epsilon 1 --method sra:max-records=5 --summary threshold:threshold=9",
+    f"{_BOTH} --epsilon 1 --method sra:max-records=5 --summary filter-priority:size=9",
+    f"{_CELLS} --epsilon 1 --method sra:max-records=5 --transform dyadic:columns=hour "
+    "--query-cells 4",
+    f"{_CELLS} --epsilon 1 --method sra:max-records=5 --transform haar:columns=hour",
+    f"{_BOTH} --epsilon 1 --method sra:max-records=5 --transform sketch:buckets=6",
     f"{_ITEM} --epsilon 1 --top 3",
     f"{_BOTH} --epsilon 2 --top 3",
-    "visits.csv --user who --item place --discover-items --max-records 3 --epsilon 1 --delta 1e-6",
-    f"{_ITEM} --half-width 20 --max-records 5",
-    f"{_BOTH} --half-width 20 --max-records 5 --accuracy-of cell",
-    f"{_BOTH} --half-width 20 --max-records 5 --accuracy-of sum:4",
-    f"{_BOTH} --half-width 20 --max-records 5 --delta 1e-6 --noise gaussian",
-    f"{_ITEM} --epsilon 1 --pairs --max-records 4",
-    f"{_ITEM} --epsilon 1 --max-records 4 --ledger ledger.sqlite --dataset town --new-dataset",
+    "visits.csv --user who --item place --method discover:columns=item,max-records=3 "
+    "--epsilon 1 --delta 1e-6",
+    f"{_ITEM} --half-width 20 --method sra:max-records=5",
+    f"{_BOTH} --half-width 20 --method sra:max-records=5 --accuracy-of cell",
+    f"{_BOTH} --half-width 20 --method sra:max-records=5 --accuracy-of sum:4",
+    f"{_BOTH} --half-width 20 --method sra:max-records=5 --delta 1e-6 --noise gaussian",
+    f"{_ITEM} --epsilon 1 --pairs --method sra:max-records=4",
+    f"{_ITEM} --epsilon 1 --method sra:max-records=4 --ledger ledger.sqlite --dataset town "
+    "--new-dataset",
 )
 _LOOKS = (
     _ITEM,
-    f"{_BOTH} --epsilon 1 --max-records 5",
+    f"{_BOTH} --epsilon 1 --method sra:max-records=5",
     f"{_BOTH} --count users",
-    f"{_CELLS} --max-records 3",
+    f"{_CELLS} --method sra:max-records=3",
     f"{_BOTH} --same-person same.csv:person",
     f"{_ITEM} --quantity n --max-quantity 2 --type n=int64",
     f"{_ITEM} --where \"hour < 3\" --type hour=int64",
@@ -57,18 +60,22 @@ _REFUSED = (
     "", "relase", "release", "release visits.csv", _R, f"{_R} --epsilon 0", f"{_R} --epsilon -1",
     f"{_R} --epsilon nan", f"{_R} --epsilon 1e400", f"{_R} --epsilon one", f"{_R} --epsilon 1/0",
     f"{_E} --delta 2", f"{_E} --delta 0.2 --noise gaussian", f"{_E} --noise gaussian",
-    f"{_E} --noise interval", f"{_E} --noise gausian --delta 1e-6", f"{_E} --bounding srra",
-    f"{_E} --bounding dpsense", f"{_E} --bounding sra --cap 3", f"{_E} --max-records 0",
-    f"{_E} --max-records x", f"{_E} --choose rank", f"{_E} --bounding sra --choose dpsense",
-    f"{_E} --temper 1", f"{_E} --scalings 3 --bounding dpsense-s --count users",
-    f"{_E} --norm l2 --max-records 3", f"{_E} --count user", f"{_E} --publishing densee",
-    f"{_E} --publishing filter", f"{_E} --publishing filter --cut -1",
-    f"{_E} --publishing threshold --threshold 0", f"{_E} --sides one", f"{_E} --size 4",
-    f"{_E} --transform dyadic", f"{_E} --transform dyadic --ordered nothing",
-    f"{_E} --transform sketch", f"{_E} --buckets 4", f"{_E} --top 0", f"{_E} --top 99",
-    f"{_E} --top 3 --max-records 2", f"{_E} --pairs", f"{_E} --discover-items",
+    f"{_E} --noise interval", f"{_E} --noise gausian --delta 1e-6", f"{_E} --method srra",
+    f"{_E} --method dpsense", f"{_E} --method sra:cap=3", f"{_E} --method sra:max-records=0",
+    f"{_E} --method sra:max-records=x", f"{_E} --method sra:choose=rank",
+    f"{_E} --method sra:choose=dpsense",
+    f"{_E} --temper 1", f"{_E} --method dpsense-s:scalings=3 --count users",
+    f"{_E} --method sra:max-records=3,norm=l2", f"{_E} --count user", f"{_E} --summary densee",
+    f"{_E} --summary filter", f"{_E} --summary filter:cut=-1",
+    f"{_E} --summary threshold:threshold=0", f"{_E} --summary dense:sides=one",
+    f"{_E} --summary dense:size=4",
+    f"{_E} --transform dyadic", f"{_E} --transform dyadic:columns=nothing",
+    f"{_E} --transform sketch", f"{_E} --transform none:buckets=4", f"{_E} --top 0",
+    f"{_E} --top 99",
+    f"{_E} --top 3 --method sra:max-records=2", f"{_E} --pairs", f"{_E} --discover item",
     "release visits.csv --user who --item place --epsilon 1 --ledger ledger.sqlite -o new",
-    f"{_E} --split items=1/2", f"{_E} --max-records 3 --split items=2", f"{_E} --split items",
+    f"{_E} --split items=1/2", f"{_E} --method sra:max-records=3 --split items=2",
+    f"{_E} --split items",
     f"{_E} --quantity n", f"{_E} --max-quantity 3", f"{_E} --weight n", f"{_E} --user-per-row",
     f"{_E} --bounded-to 3", f"{_E} --cells-once", f"{_E} --record-id nothing",
     f"{_E} --where \"rank() over () > 1\"", f"{_E} --where \"plce = 'x'\"", f"{_E} --where \"(\"",
@@ -76,8 +83,9 @@ _REFUSED = (
     f"{_E} --type nothing=int64", f"{_E} --join info.csv", f"{_E} --join none.csv:place",
     f"{_E} --join info.csv:nothing", f"{_E} --same-person same.csv:nobody",
     f"{_E} --context day", f"{_E} --values day=Mon", f"{_B} --values day=Mon",
-    f"{_E} --context-per-user day", f"{_E} --features none.csv", f"{_E} --for everything",
-    f"{_E} --repeats maybe", f"{_E} --strict", f"{_E} --most-dropped 1/1000",
+    f"{_E} --method auto:context-per-user=day",
+    f"{_E} --method auto:aim=everything",
+    f"{_E} --method auto:repeats=maybe", f"{_E} --strict", f"{_E} --most-dropped 1/1000",
     f"{_E} --most-dropped 3", f"{_E} --engine flink", f"{_E} --engine-setting spark.a=b",
     f"{_E} --request-id \"\"", f"{_E} --unknown", f"{_E} --dry-run", f"{_B} --dry-run --json",
     _E.replace("visits.csv", "nothing.csv"), _E.replace("visits.csv", "places.xlsx"),
@@ -126,9 +134,9 @@ _REFUSED = (
     "lab reproduce", "lab reproduce nobody", "lab reproduce cormode 99",
     "lab recommend visits.csv --user who --item place --catalogue none.csv -o new",
     "demo -o places.csv", "demo --records 0",
-    f"{_B} --max-records 3 --delta 1e-6 --noise gaussian --publishing priority --size 6",
-    f"{_B} --max-records 3 --delta 1e-6 --noise gaussian --publishing threshold --threshold 9",
-    f"{_E} --features features.csv --context day --values day=Mon,Tue,Wed",
+    f"{_B} --method sra:max-records=3 --delta 1e-6 --noise gaussian --summary priority:size=6",
+    f"{_B} --method sra:max-records=3 --delta 1e-6 --noise gaussian "
+    "--summary threshold:threshold=9",
 )  # fmt: skip
 
 
@@ -160,8 +168,8 @@ def _refusals(stage: Stage) -> None:
     stage.write("twice.csv", "place\np0\np0\n")
     stage.write("unknown.csv", "place\nnowhere\n")
     stage.seed("out")
-    stage.run(*shlex.split(_B.replace("-o new", "-o out --max-records 4")))
-    stage.run(*shlex.split(_B.replace("-o new", "-o damaged --max-records 4")))
+    stage.run(*shlex.split(_B.replace("-o new", "-o out --method sra:max-records=4")))
+    stage.run(*shlex.split(_B.replace("-o new", "-o damaged --method sra:max-records=4")))
     facts = stage.folder / "damaged" / "release.json"
     facts.write_text(facts.read_text(encoding="utf-8").replace('"sra"', '"hpa"'), encoding="utf-8")
     for number, words in enumerate(_REFUSED):

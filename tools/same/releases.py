@@ -15,11 +15,11 @@ _ITEM = "--user who --item place --items places.csv"
 _DAY = "--context day --values day=Mon,Tue,Wed"
 _HOUR = "--context hour --values hour=0..7"
 _BOTH = f"{_ITEM} {_DAY}"
-_L = "--max-records 4"
-_SRA = f"{_BOTH} --bounding sra {_L}"
+_L = "--method sra:max-records=4"
+_SRA = f"{_BOTH} {_L}"
 _GAUSS = "--delta 1e-6 --noise gaussian"
 _CELLS = "--user who --attributes day,hour --values day=Mon,Tue,Wed --values hour=0..7"
-_RANGES = f"{_CELLS} --bounding sra {_L}"
+_RANGES = f"{_CELLS} {_L}"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Asked:
         words = self.words
         parts = (
             method(words), _option(words, "--noise") or _noise(words),
-            _option(words, "--publishing") or "dense", _option(words, "--transform") or "none",
+            _value(words, "--summary") or "dense", _value(words, "--transform") or "none",
             self.source, self.engine,
         )  # fmt: skip
         return f"release {' '.join(parts)}: {self.title}"
@@ -59,24 +59,30 @@ def _noise(words: str) -> str:
 def method(words: str) -> str:
     """What bounds a user, in one word."""
     for option, name in (
-        ("--top", "top"), ("--discover", "discover"), ("--user-per-row", "rows"),
-        ("--bounded-to", "bounded-to"), ("--noise interval", "unbounded"),
+        ("--top", "top"), ("--user-per-row", "rows"), ("--bounded-to", "bounded-to"),
+        ("--noise interval", "unbounded"),
     ):  # fmt: skip
         if option in words:
             return name
-    return _option(words, "--bounding") or ("sra" if "--max-records" in words else "auto")
+    return _value(words, "--method") or "auto"
+
+
+def _value(words: str, option: str) -> str | None:
+    """The name of a value that was typed, without its fields."""
+    typed = _option(words, option)
+    return None if typed is None else typed.partition(":")[0]
 
 
 _PLAIN = (
-    Asked("items", f"{_ITEM} --bounding sra {_L}", quick=True),
+    Asked("items", f"{_ITEM} {_L}", quick=True),
     Asked("contexts", _SRA, quick=True, all_readers=True),
     Asked("contexts, another day", f"{_SRA} --where \"hour < 6\" --type hour=int64", epsilon="2"),
     Asked("two contexts", f"{_SRA} {_HOUR}"),
     Asked("users", f"{_SRA} --count users"),
     Asked("quantities", f"{_SRA} --quantity n --max-quantity 2 --type n=int64"),
-    Asked("pairs", f"{_ITEM} {_L} --bounding sra --pairs", quick=True, all_readers=True),
+    Asked("pairs", f"{_ITEM} {_L} --pairs", quick=True, all_readers=True),
     Asked("pairs, users", f"{_ITEM} {_L} --pairs --count users"),
-    Asked("chosen by rank", f"{_BOTH} --bounding sra --max-records 20 --choose rank"),
+    Asked("chosen by rank", f"{_BOTH} --method sra:max-records=20,choose=rank"),
     Asked("split", f"{_SRA} --split items=1/4,edges=3/4", epsilon="0.7"),
     Asked("attributes", _RANGES),
     Asked("record id", f"{_SRA} --record-id id"),
@@ -102,32 +108,33 @@ _PLAIN = (
     Asked("nobody", f"{_SRA} --where \"hour > 99\" --type hour=int64"),
 )  # fmt: skip
 _RULES = (
-    Asked("contexts", f"{_BOTH} --bounding hpa {_L} --popularity-records 3", quick=True),
-    Asked("chosen by rank", f"{_BOTH} --bounding hpa --max-records 15 --choose rank"),
-    Asked("pairs", f"{_ITEM} --bounding hpa {_L} --pairs"),
-    Asked("items", f"{_ITEM} --bounding declared --max-records 60", quick=True),
-    Asked("contexts", f"{_BOTH} --bounding dpsense {_L} --count users", quick=True),
-    Asked("capped", f"{_BOTH} --bounding dpsense {_L} --cap 2"),
-    Asked("chosen by rank", f"{_BOTH} --bounding dpsense {_L} --count users --choose rank"),
-    Asked("chosen by dpsense", f"{_BOTH} --bounding dpsense {_L} --cap 2 --choose dpsense"),
-    Asked("contexts", f"{_BOTH} --bounding dpsense-s {_L} --count users --scalings 1.5",
+    Asked("contexts", f"{_BOTH} --method hpa:max-records=4,popularity-records=3", quick=True),
+    Asked("chosen by rank", f"{_BOTH} --method hpa:max-records=15,choose=rank"),
+    Asked("pairs", f"{_ITEM} --method hpa:max-records=4 --pairs"),
+    Asked("items", f"{_ITEM} --method declared:max-records=60", quick=True),
+    Asked("contexts", f"{_BOTH} --method dpsense:max-records=4 --count users", quick=True),
+    Asked("capped", f"{_BOTH} --method dpsense:max-records=4,cap=2"),
+    Asked("chosen by rank", f"{_BOTH} --method dpsense:max-records=4,choose=rank --count users"),
+    Asked("chosen by dpsense", f"{_BOTH} --method dpsense:max-records=4,cap=2,choose=dpsense"),
+    Asked("contexts", f"{_BOTH} --method dpsense-s:max-records=4,scalings=1.5 --count users",
           quick=True),
     Asked("chosen by dpsense",
-          f"{_BOTH} --bounding dpsense-s {_L} --cap 2 --choose dpsense --scalings 1,1.25,2"),
+          f"{_BOTH} --method dpsense-s:max-records=4,cap=2,choose=dpsense,scalings=1,1.25,2"),
 )  # fmt: skip
 _GAUSSIAN = (
     Asked("contexts", f"{_SRA} {_GAUSS}", quick=True, all_readers=True),
     Asked("users", f"{_SRA} --count users {_GAUSS}"),
-    Asked("chosen by rank", f"{_BOTH} --bounding sra --max-records 20 --choose rank {_GAUSS}"),
-    Asked("filter", f"{_SRA} {_GAUSS} --publishing filter --cut 3"),
-    Asked("size", f"{_SRA} {_GAUSS} --publishing filter-priority --size 6"),
-    Asked("ranges", f"{_RANGES} {_GAUSS} --transform dyadic --ordered hour"),
-    Asked("wavelets", f"{_RANGES} {_GAUSS} --transform haar --ordered hour"),
-    Asked("hpa", f"{_BOTH} --bounding hpa {_L} {_GAUSS}"),
-    Asked("l2", f"{_BOTH} --bounding dpsense {_L} --count users --norm l2 --delta 1e-6 "
+    Asked("chosen by rank", f"{_BOTH} --method sra:max-records=20,choose=rank {_GAUSS}"),
+    Asked("filter", f"{_SRA} {_GAUSS} --summary filter:cut=3"),
+    Asked("size", f"{_SRA} {_GAUSS} --summary filter-priority:size=6"),
+    Asked("ranges", f"{_RANGES} {_GAUSS} --transform dyadic:columns=hour"),
+    Asked("wavelets", f"{_RANGES} {_GAUSS} --transform haar:columns=hour"),
+    Asked("hpa", f"{_BOTH} --method hpa:max-records=4 {_GAUSS}"),
+    Asked("l2", f"{_BOTH} --method dpsense:max-records=4,norm=l2 --count users --delta 1e-6 "
           "--noise gaussian", quick=True),
     Asked("l2, by histogram",
-          f"{_BOTH} --bounding dpsense {_L} --count users --norm l2 --choose histogram {_GAUSS}"),
+          f"{_BOTH} --method dpsense:max-records=4,choose=histogram,norm=l2 "
+          f"--count users {_GAUSS}"),
     Asked("the smaller noise", f"{_SRA} --delta 1e-6", epsilon="1/5"),
     Asked("auto", f"{_ITEM} {_GAUSS}"),
     Asked("top", f"{_ITEM} --top 3 {_GAUSS}"),
@@ -146,54 +153,62 @@ _AUTO = (
     Asked("records", _ITEM, quick=True),
     Asked("users", f"{_ITEM} --count users"),
     Asked("contexts", _BOTH, epsilon="4", quick=True, all_readers=True),
-    Asked("contexts of users", f"{_ITEM} --context sex --values sex=f,m --context-per-user sex"),
+    Asked("contexts of users",
+          f"{_ITEM} --context sex --values sex=f,m --method auto:context-per-user=sex"),
     Asked("two contexts", f"{_BOTH} {_HOUR}", epsilon="4"),
-    Asked("for top", f"{_BOTH} --for top", epsilon="4"),
-    Asked("for recommend", f"{_BOTH} --for recommend", epsilon="4"),
-    Asked("features", f"{_ITEM} --context sex --values sex=f,m --context-per-user sex "
-          "--features features.csv", epsilon="6", quick=True),
-    Asked("without repeats", f"{_ITEM} --repeats no"),
+    Asked("for top", f"{_BOTH} --method auto:aim=top", epsilon="4"),
+    Asked("for recommend", f"{_BOTH} --method auto:aim=recommend", epsilon="4"),
+    Asked("one sex", f"{_ITEM} --context sex --values sex=f,m "
+          "--method auto:context-per-user=sex", epsilon="6", quick=True),
+    Asked("without repeats", f"{_ITEM} --method auto:repeats=no"),
     Asked("top", f"{_ITEM} --top 3", quick=True),
     Asked("top in contexts", f"{_BOTH} --top 2", epsilon="4"),
     Asked("top in contexts of users",
-          f"{_ITEM} --context sex --values sex=f,m --context-per-user sex --top 2", epsilon="4"),
-    Asked("items", f"--user who --item place --discover-items {_L} --delta 1e-3 --noise laplace",
+          f"{_ITEM} --context sex --values sex=f,m "
+          "--method top:k=2,context-per-user=sex", epsilon="4"),
+    Asked("items",
+          "--user who --item place --method discover:columns=item,max-records=4 --delta 1e-3 "
+          "--noise laplace",
           epsilon="4", quick=True),
-    Asked("cells", f"--user who --item place --context day --discover place,day {_L} --delta 1e-3 "
+    Asked("cells",
+          "--user who --item place --context day "
+          "--method discover:columns=place,day,max-records=4 --delta 1e-3 "
           "--noise laplace", epsilon="8", quick=True),
-    Asked("items in known contexts", f"--user who --item place {_DAY} --discover place {_L} "
+    Asked("items in known contexts",
+          f"--user who --item place {_DAY} --method discover:columns=place,max-records=4 "
           "--delta 1e-3 --noise gaussian", epsilon="8"),
-    Asked("attributes", f"--user who --attributes sex,hour --discover sex,hour {_L} --delta 1e-3",
+    Asked("attributes",
+          "--user who --attributes sex,hour --method discover:columns=sex,hour,max-records=4 "
+          "--delta 1e-3",
           epsilon="8"),
 )  # fmt: skip
 _FORMS = (
-    Asked("cut", f"{_SRA} --publishing filter --cut 4", quick=True),
-    Asked("size", f"{_SRA} --publishing filter --size 8"),
-    Asked("one side", f"{_SRA} --publishing filter --cut 2 --sides one"),
-    Asked("threshold", f"{_SRA} --publishing threshold --threshold 19/3", quick=True),
-    Asked("one side", f"{_SRA} --publishing threshold --threshold 7/2 --sides one"),
-    Asked("size", f"{_SRA} --publishing threshold --size 6 --guess-total 300"),
-    Asked("size", f"{_SRA} --publishing priority --size 6", quick=True),
-    Asked("threshold", f"{_SRA} --publishing priority --size 6 --threshold 3"),
-    Asked("cut", f"{_SRA} --publishing filter-priority --size 6 --cut 3", quick=True),
-    Asked("one side", f"{_SRA} --publishing filter-priority --size 6 --sides one"),
-    Asked("auto", f"{_SRA} --publishing auto --transform auto"),
-    Asked("ranges", f"{_RANGES} --transform dyadic --ordered hour", quick=True),
-    Asked("ranges in contexts", f"{_ITEM} {_HOUR} {_L} --transform dyadic --ordered hour"),
-    Asked("cut", f"{_RANGES} --transform dyadic --ordered hour --publishing filter --cut 3"),
+    Asked("cut", f"{_SRA} --summary filter:cut=4", quick=True),
+    Asked("size", f"{_SRA} --summary filter:size=8"),
+    Asked("one side", f"{_SRA} --summary filter:cut=2,sides=one"),
+    Asked("threshold", f"{_SRA} --summary threshold:threshold=19/3", quick=True),
+    Asked("one side", f"{_SRA} --summary threshold:threshold=7/2,sides=one"),
+    Asked("size", f"{_SRA} --summary threshold:size=6,guess-total=300"),
+    Asked("size", f"{_SRA} --summary priority:size=6", quick=True),
+    Asked("threshold", f"{_SRA} --summary priority:size=6,threshold=3"),
+    Asked("cut", f"{_SRA} --summary filter-priority:size=6,cut=3", quick=True),
+    Asked("one side", f"{_SRA} --summary filter-priority:size=6,sides=one"),
+    Asked("ranges", f"{_RANGES} --transform dyadic:columns=hour", quick=True),
+    Asked("ranges in contexts", f"{_ITEM} {_HOUR} {_L} --transform dyadic:columns=hour"),
+    Asked("cut", f"{_RANGES} --transform dyadic:columns=hour --summary filter:cut=3"),
     Asked("threshold",
-          f"{_RANGES} --transform dyadic --ordered hour --publishing threshold --threshold 19/3"),
-    Asked("size", f"{_RANGES} --transform dyadic --ordered hour --publishing filter-priority "
-          "--size 6"),
-    Asked("wavelets", f"{_RANGES} --transform haar --ordered hour", quick=True, all_readers=True),
-    Asked("cut", f"{_RANGES} --transform haar --ordered hour --publishing filter --cut 3"),
-    Asked("size", f"{_RANGES} --transform haar --ordered hour --publishing priority --size 6"),
-    Asked("sketch", f"{_SRA} --transform sketch --buckets 8 --sketch-rows 3", quick=True),
-    Asked("hpa", f"{_BOTH} --bounding hpa {_L} --publishing filter --cut 4"),
-    Asked("dpsense", f"{_BOTH} --bounding dpsense {_L} --count users --publishing threshold "
-          "--threshold 3"),
-    Asked("declared", f"{_ITEM} --bounding declared --max-records 60 --transform sketch "
-          "--buckets 4 --sketch-rows 3"),
+          f"{_RANGES} --transform dyadic:columns=hour --summary threshold:threshold=19/3"),
+    Asked("size", f"{_RANGES} --transform dyadic:columns=hour "
+          "--summary filter-priority:size=6"),
+    Asked("wavelets", f"{_RANGES} --transform haar:columns=hour", quick=True, all_readers=True),
+    Asked("cut", f"{_RANGES} --transform haar:columns=hour --summary filter:cut=3"),
+    Asked("size", f"{_RANGES} --transform haar:columns=hour --summary priority:size=6"),
+    Asked("sketch", f"{_SRA} --transform sketch:buckets=8,rows=3", quick=True),
+    Asked("hpa", f"{_BOTH} --method hpa:max-records=4 --summary filter:cut=4"),
+    Asked("dpsense", f"{_BOTH} --method dpsense:max-records=4 --count users "
+          "--summary threshold:threshold=3"),
+    Asked("declared", f"{_ITEM} --method declared:max-records=60 "
+          "--transform sketch:buckets=4,rows=3"),
 )  # fmt: skip
 _SOURCES = tuple(
     Asked("contexts", _SRA, source=source, quick=source in ("parquet", "sqlite"))
@@ -213,7 +228,7 @@ _ON_SPARK = (
     "rows laplace dense none: rows", "rows laplace dense none: weights",
     "bounded-to laplace dense none: elsewhere", "unbounded interval dense none: users",
     "auto laplace dense none: records", "auto laplace dense none: contexts",
-    "auto laplace dense none: features", "top laplace dense none: top",
+    "auto laplace dense none: one sex", "top laplace dense none: top",
     "discover laplace dense none: items", "discover laplace dense none: cells",
     "sra laplace filter none: cut", "sra laplace threshold none: threshold",
     "sra laplace priority none: size", "sra laplace filter-priority none: cut",

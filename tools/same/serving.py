@@ -147,12 +147,12 @@ def process(stage: Stage, *typed: str) -> Iterator[Server]:
 _CELLS = "--attributes day,hour --values day=Mon,Tue,Wed --values hour=0..7"
 _ITEM = "--item place --items places.csv"
 _SERVED = {
-    "contexts": f"{_ITEM} --context day --values day=Mon,Tue,Wed --max-records 4",
-    "again": f"{_ITEM} --context day --values day=Mon,Tue,Wed --max-records 4",
-    "pairs": f"{_ITEM} --pairs --max-records 4",
-    "ranges": f"{_CELLS} --max-records 4 --transform dyadic --ordered hour",
-    "adaptive": f"{_ITEM} --context day --values day=Mon,Tue,Wed --for recommend",
-    "filtered": f"{_ITEM} --max-records 4 --publishing filter --cut 3",
+    "contexts": f"{_ITEM} --context day --values day=Mon,Tue,Wed --method sra:max-records=4",
+    "again": f"{_ITEM} --context day --values day=Mon,Tue,Wed --method sra:max-records=4",
+    "pairs": f"{_ITEM} --pairs --method sra:max-records=4",
+    "ranges": f"{_CELLS} --method sra:max-records=4 --transform dyadic:columns=hour",
+    "adaptive": f"{_ITEM} --context day --values day=Mon,Tue,Wed --method auto:aim=recommend",
+    "filtered": f"{_ITEM} --method sra:max-records=4 --summary filter:cut=3",
 }
 _ASKED = (
     "/openapi.json", "/releases.json", "/r/contexts/top.json?k=3&context=day%3DMon",

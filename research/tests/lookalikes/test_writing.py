@@ -214,7 +214,7 @@ def test_what_was_made_can_be_released_in_python(
     )  # fmt: skip
     released = ct.release(
         records, ct.Domain(ct.read_list(one.items, "item_id"), one.contexts), epsilon=10**6,
-        max_records=10, ledger=tmp_path / "ledger.sqlite", output=tmp_path / "out",
+        method=ct.SRA(10), ledger=tmp_path / "ledger.sqlite", output=tmp_path / "out",
         new_dataset=True,
     )  # fmt: skip
     assert sum(row.count for row in released.top(one.statistics.items)) == 10 * one.statistics.users

@@ -35,7 +35,7 @@ from crowdtally_research.recommenders.histories import (
     split,
     uniform,
 )
-from kit import tastes
+from kit import toys
 from kit.draws import Seeded
 
 # ---- Kinds of histories: one release of each person, and public things ---------------------------
@@ -46,7 +46,7 @@ PEOPLE = 12
 
 @pytest.fixture(scope="module")
 def tried() -> Histories:
-    return Histories(tastes.catalogue(), split(tastes.people(90), PEOPLE, 3, seed=1))
+    return Histories(toys.catalogue(), split(toys.people(90), PEOPLE, 3, seed=1))
 
 
 def drawn(tried: Histories, epsilon: object = 1, seed: int = 1) -> histories.Drawn:
@@ -69,7 +69,7 @@ def test_each_person_is_measured_once_with_each_kind_of_scales(tried: Histories)
 
 def test_a_prior_changes_nothing_that_was_drawn(tried: Histories) -> None:
     """Other public people: the same noise, and the same history where no prior is used."""
-    others = tastes.people(78, seed=3)
+    others = toys.people(78, seed=3)
     changed = Histories(tried.catalogue, replace(tried.split, public=others[:, ::-1].tocsr()))
     one, other = drawn(tried), drawn(changed)
     for kind in (PERTURBED, UNIFORM):
@@ -108,13 +108,13 @@ def test_random_histories_are_as_long_and_blind(tried: Histories) -> None:
 
 
 def test_a_public_twin_is_found() -> None:
-    public = tastes.people(60, seed=2)
-    table = categories_of(tastes.catalogue())
+    public = toys.people(60, seed=2)
+    table = categories_of(toys.catalogue())
     posterior = Posterior.of(public, table)
     counts = (public @ table).astype(int)
     alone = next(n for n in range(60) if (counts == counts[n]).all(axis=1).sum() == 1)
-    told = NoisyCategories(tastes.TASTES, tuple(counts[alone].tolist()))
-    plan = Plan.of(tastes.catalogue(), 1000)
+    told = NoisyCategories(toys.TASTES, tuple(counts[alone].tolist()))
+    plan = Plan.of(toys.catalogue(), 1000)
     weights = posterior.weights([told], plan)[0]
     assert weights.sum() == pytest.approx(14)  # a mean of histories, each of 14 items
     own = public[alone].toarray()[0] > 0
@@ -122,12 +122,12 @@ def test_a_public_twin_is_found() -> None:
 
 
 def test_more_noise_means_odds_that_are_more_alike() -> None:
-    public = tastes.people(60, seed=2)
-    posterior = Posterior.of(public, categories_of(tastes.catalogue()))
-    told = [NoisyCategories(tastes.TASTES, (14, 1, 1, 2))]
+    public = toys.people(60, seed=2)
+    posterior = Posterior.of(public, categories_of(toys.catalogue()))
+    told = [NoisyCategories(toys.TASTES, (14, 1, 1, 2))]
     mean = public.toarray().mean(axis=0)
     off = [
-        np.abs(posterior.weights(told, Plan.of(tastes.catalogue(), epsilon))[0] - mean).sum()
+        np.abs(posterior.weights(told, Plan.of(toys.catalogue(), epsilon))[0] - mean).sum()
         for epsilon in ("10", "1", "0.1", "0.001")
     ]
     assert off == sorted(off, reverse=True)
@@ -135,10 +135,10 @@ def test_more_noise_means_odds_that_are_more_alike() -> None:
 
 
 def test_people_worked_out_in_parts_are_all_there() -> None:
-    public = tastes.people(30, seed=2)
-    posterior = Posterior.of(public, categories_of(tastes.catalogue()))
-    plan = Plan.of(tastes.catalogue(), 1)
-    told = [NoisyCategories(tastes.TASTES, (n, 2, 1, 0)) for n in range(150)]
+    public = toys.people(30, seed=2)
+    posterior = Posterior.of(public, categories_of(toys.catalogue()))
+    plan = Plan.of(toys.catalogue(), 1)
+    told = [NoisyCategories(toys.TASTES, (n, 2, 1, 0)) for n in range(150)]
     together = posterior.weights(told, plan)
     assert together.shape == (150, 100)
     assert together[149] == pytest.approx(posterior.weights(told[149:], plan)[0])
@@ -150,19 +150,19 @@ def test_a_rounded_history_has_the_likeliest_items() -> None:
 
 
 def test_a_regression_learns_which_items_go_with_a_category() -> None:
-    public = tastes.people(200, seed=4)
-    table = categories_of(tastes.catalogue())
-    plan = Plan.of(tastes.catalogue(), 4)
+    public = toys.people(200, seed=4)
+    table = categories_of(toys.catalogue())
+    plan = Plan.of(toys.catalogue(), 4)
     learned = Learned.of(public, np.asarray(public @ table, float), plan, Stock(Seeded(1)))
-    space = tuple(10 if taste == "space" else 1 for taste in tastes.TASTES)
-    weights = learned.weights([NoisyCategories(tastes.TASTES, space)])[0]
-    own = slice(2 * tastes.EACH, 3 * tastes.EACH)
+    space = tuple(10 if taste == "space" else 1 for taste in toys.TASTES)
+    weights = learned.weights([NoisyCategories(toys.TASTES, space)])[0]
+    own = slice(2 * toys.EACH, 3 * toys.EACH)
     assert weights[own].sum() > 2 * (weights.sum() - weights[own].sum())
     assert weights[own][0] > weights[own][-1]  # the popular ones of the taste first
 
 
 def test_uniform_noise_has_the_global_sensitivity() -> None:
-    plan = Plan.of(tastes.catalogue(), "1/2")
+    plan = Plan.of(toys.catalogue(), "1/2")
     alike = uniform(plan)
     assert alike.rates == (Fraction(1, 4),) * 4  # two categories at most: 2/ε is 4
     assert alike.mean_scale == pytest.approx(plan.mean_scale)  # all tastes are alike here

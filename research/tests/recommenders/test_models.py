@@ -20,7 +20,7 @@ from crowdtally_research.recommenders.models import (
     hit_rate,
     ndcg,
 )
-from kit import tastes
+from kit import toys
 
 # ---- Nobody is both learned from and recommended to, and a history has nothing of what is
 #      hidden
@@ -51,7 +51,7 @@ def test_history_and_hidden_items_are_the_persons_and_do_not_overlap() -> None:
 
 
 def test_the_seed_decides_who_and_what() -> None:
-    visits = tastes.people(60)
+    visits = toys.people(60)
     one, again, other = (split(visits, 20, 3, seed) for seed in (1, 1, 2))
     assert (one.hidden != again.hidden).nnz == (one.public != again.public).nnz == 0
     assert (one.hidden != other.hidden).nnz
@@ -80,12 +80,12 @@ def test_too_few_people_are_refused_with_what_would_do(
 
 @pytest.fixture(scope="module")
 def public() -> csr_matrix:
-    return tastes.people(150, seed=5)
+    return toys.people(150, seed=5)
 
 
 @pytest.fixture(scope="module")
 def histories() -> csr_matrix:
-    return tastes.people(8, seed=6)
+    return toys.people(8, seed=6)
 
 
 def test_item_based_scores_are_those_of_implicit(
@@ -133,7 +133,7 @@ def test_the_popular_list_is_the_same_for_all(public: csr_matrix) -> None:
 
 
 def test_recommenders_see_no_held_out_person() -> None:
-    visits = tastes.people(120, seed=7)
+    visits = toys.people(120, seed=7)
     made = split(visits, 40, 3, seed=1)
     others = visits.toarray()
     held_out = ~(others[:, None] == made.public.toarray()[None]).all(axis=2).any(axis=1)

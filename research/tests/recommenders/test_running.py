@@ -30,7 +30,7 @@ from crowdtally_research.recommenders.writing import (
     sentences,
     write,
 )
-from kit import tastes
+from kit import toys
 from kit.draws import Seeded
 
 # ---- The whole trial, on people with tastes that categories tell ---------------------------------
@@ -41,10 +41,10 @@ EPSILONS = ("0.1", "8")
 
 @pytest.fixture(scope="module")
 def found() -> Found:
-    visits = Visits(tastes.people(360, seed=8), 5040, 0)
+    visits = Visits(toys.people(360, seed=8), 5040, 0)
     question = Question.of(",".join(EPSILONS), people=80, hidden=3, length=5, draws=2, seed=3)
     draws = Stock(Seeded(5))
-    return tried(visits, tastes.catalogue(), question, called="…", draws=draws)
+    return tried(visits, toys.catalogue(), question, called="…", draws=draws)
 
 
 def quality(found: Found, recommender: str, history: str, epsilon: str | None = None) -> float:
@@ -132,7 +132,7 @@ def test_a_gain_is_the_difference_of_the_same_people(found: Found) -> None:
 
 
 def test_in_python_it_is_a_frame_that_says_that_it_is_not_private() -> None:
-    visits = tastes.people(60, seed=8).tocoo()
+    visits = toys.people(60, seed=8).tocoo()
     import pandas as pd
 
     records = ct.read(

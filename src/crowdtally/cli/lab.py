@@ -45,7 +45,7 @@ def audit(
         list[str] | None,
         typer.Argument(
             metavar="METHOD",
-            help="BOUNDING[+CHOICE][/TRANSFORM][/PUBLISHING], such as sra, hpa/filter or "
+            help="METHOD[+CHOICE][/TRANSFORM][/SUMMARY], such as sra, hpa/filter or "
             "dpsense-s+dpsense; or contexts, discovery, pairs, quantity, rows.",
         ),
     ] = None,
@@ -151,9 +151,9 @@ def _tried(flag: str) -> Any:
     return typer.Option(flag, hidden=True, rich_help_panel="method", help="Not taken.")
 
 
-@takes_counted(without=("split", "delta"))
+@takes_counted
 def compare(
-    counted: tuple[Callable[[], Any], Any],
+    make_subject: Callable[[], Any],
     epsilon: Annotated[
         str,
         typer.Option(
@@ -184,6 +184,14 @@ def compare(
             "1,3,10,30,100, up to the first that cuts nobody.",
         ),
     ] = None,
+    fields: Annotated[
+        str | None,
+        typer.Option(
+            "--fields", metavar="FIELD=VALUE,…", rich_help_panel="method",
+            help="Fields of methods, summaries and transforms, such as cap=5,size=3000: each is "
+            "for those that have it.",
+        ),
+    ] = None,
     runs: Annotated[
         int,
         typer.Option(
@@ -194,14 +202,10 @@ def compare(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", metavar="N", parser=options.typed_whole, rich_help_panel="engine",
+            "--jobs", metavar="N", parser=options.typed_whole, rich_help_panel="output",
             help="How many processes; else as many as there are cores.",
         ),
     ] = None,
-    bounding: Annotated[str | None, _tried("--bounding")] = None,
-    choose: Annotated[str | None, _tried("--choose")] = None,
-    transform: Annotated[str | None, _tried("--transform")] = None,
-    publishing: Annotated[str | None, _tried("--publishing")] = None,
     engine: Annotated[str | None, _tried("--engine")] = None,
     engine_setting: Annotated[list[str] | None, _tried("--engine-setting")] = None,
     as_json: options.JsonOption = False,
@@ -212,17 +216,16 @@ def compare(
     from crowdtally.cli.output import Progress
     from crowdtally.errors import check_libraries
     from crowdtally.lab.comparison.compare import Question, compared, write
+    from crowdtally.lab.comparison.plan import typed_fields
     from crowdtally.lab.comparison.run import check_folder
     from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)
-    make_subject, given = counted
-    tried = {"bounding": bounding, "choose": choose, "transform": transform}
     _check_engine(engine, syntax.settings(engine_setting or []))
     check_libraries()
     question = Question.of(
         epsilon=epsilon, methods=methods, max_records=max_records, runs=runs, jobs=jobs,
-        options=given | tried | {"publishing": publishing},
+        fields=typed_fields(fields),
     )  # fmt: skip
     check_folder(output)
     with gone_on_with(output), Progress.on_terminal(quiet=quiet) as stages:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from crowdtally.core.registry import Registry
+from crowdtally.core.values import explained, read
 from crowdtally.errors import UsageError
 
 # Help in groups: what everyone needs first, then the rest by what it is about.
@@ -21,13 +25,11 @@ TITLES = {
     "first": "What everyone needs",
     "what": "What is counted",
     "who": "Who is protected",
-    "method": "Method (how a user is bounded)",
-    "form": "Form (what is published)",
+    "method": "Method and form",
     "budget": "Budget",
     "guess": "Public guesses",
     "stop": "Before the charge",
-    "engine": "Engine",
-    "output": "Output",
+    "output": "Engine and output",
 }
 """Each group and how the help calls it, in the help's order."""
 GROUPED = ("release", "plan", "inspect")
@@ -66,9 +68,25 @@ _QUICKLY_SEEN = ("parquet", "csv", "duckdb", "sqlite")
 """Kinds of sources that lie in a file: a server is not asked between two keys."""
 
 
-def one_of(names: Iterable[str]) -> Callable[[str], list[str]]:
+def _curators(module: str, name: str) -> Any:
+    """What the curator has under a name."""
+    return getattr(import_module(f"crowdtally.curator.{module}"), name)
+
+
+# Imported when they are used: a reader needs nothing of the curator's.
+METHODS, PUBLISHINGS, TRANSFORMS, NOISES, COUNTED = (
+    partial(_curators, *found)
+    for found in (
+        ("bounding", "METHODS"), ("summaries", "PUBLISHINGS"), ("transforms", "TRANSFORMS"),
+        ("request.options", "NOISES"), ("request.options", "COUNTED"),
+    )
+)  # fmt: skip
+
+
+def one_of(names: Iterable[str] | Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     def offered(incomplete: str) -> list[str]:
-        return [name for name in names if name.startswith(incomplete)]
+        found = names() if callable(names) else names
+        return [name for name in found if name.startswith(incomplete)]
 
     return offered
 
@@ -136,6 +154,19 @@ def positive(text: object) -> int:
     return number
 
 
+def value_of(registry: Callable[[], Registry]) -> Callable[[object], object]:
+    """A parser of the values of a registry; ``help`` and ``NAME:help`` list what there is."""
+
+    def parsed(text: object) -> object:
+        name, _, rest = str(text).partition(":")
+        if "help" in (name, rest):
+            print(*explained(registry(), None if name == "help" else name), sep="\n")
+            raise typer.Exit
+        return read(registry(), str(text))
+
+    return parsed
+
+
 def word_of(words: Sequence[str]) -> Callable[[object], str]:
     """A parser that takes one of these words."""
 
@@ -160,219 +191,169 @@ def declare(run: Any, parameters: list[Parameter]) -> None:
     run.__signature__ = Signature([one.replace(kind=one.KEYWORD_ONLY) for one in ordered])
 
 
+_first, _what, _who, _method, _budget, _output = (
+    partial(typer.Option, rich_help_panel=group)
+    for group in ("first", "what", "who", "method", "budget", "output")
+)
 RecordsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RECORDS", help="Path, glob, file.duckdb#table, file.sqlite#table or URL#table."
     ),
 ]
-UserOption = Annotated[
-    str | None,
-    typer.Option(
-        "--user", metavar="COL[,COL…]", rich_help_panel="first",
-        autocompletion=columns,
-        help="Whose record it is; all of a user's records are protected together. Several columns "
-        "make one id.",
-    ),
-]  # fmt: skip
-SamePersonOption = Annotated[
-    str | None,
-    typer.Option(
-        "--same-person", metavar="FILE[:COL]", rich_help_panel="who",
-        help="A table of which ids are one person's: the columns of --user, and COL, which names "
-        "the person. What is protected is then the person.",
-    ),
-]  # fmt: skip
-PerRowOption = Annotated[
-    bool,
-    typer.Option(
-        "--user-per-row", rich_help_panel="who",
-        help="Instead of --user: each row is one person, and the release says so.",
-    ),
-]  # fmt: skip
-WeightOption = Annotated[
-    str | None,
-    typer.Option(
-        "--weight", metavar="COL", rich_help_panel="who", autocompletion=column,
-        help="With --user-per-row: how many persons a row stands for.",
-    ),
-]  # fmt: skip
-BoundedToOption = Annotated[
-    int | None,
-    typer.Option(
-        "--bounded-to", metavar="L", parser=typed_whole, rich_help_panel="who",
-        help="Instead of --user, for records bounded elsewhere and without ids: you state that "
-        "nobody has more than L rows. It is not checked, and the release says so.",
-    ),
-]  # fmt: skip
-CellsOnceOption = Annotated[
-    bool,
-    typer.Option(
-        "--cells-once", rich_help_panel="who",
-        help="With --bounded-to: you also state that no two rows of a person are in one cell (an "
-        "item in its contexts).",
-    ),
-]  # fmt: skip
-ItemOption = Annotated[
-    str | None,
-    typer.Option(
-        "--item", metavar="COL|NAME=EXPR", rich_help_panel="first",
-        autocompletion=column,
-        help="What is counted: a column, also of a joined table, or a row-wise SQL expression.",
-    ),
-]  # fmt: skip
-WhereOption = Annotated[
-    str | None,
-    typer.Option(
-        "--where", metavar="EXPR", rich_help_panel="what",
-        help="Take only rows for which this row-wise SQL condition holds; others are no records.",
-    ),
-]  # fmt: skip
-TimezoneOption = Annotated[
-    str,
-    typer.Option(
-        "--timezone", metavar="ZONE", rich_help_panel="what",
-        help="Where days and hours are: UTC, or an Area/City such as Europe/Vienna. Times stored "
-        "without a zone stay as they are.",
-    ),
-]  # fmt: skip
-TypeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type", metavar="COL=TYPE", rich_help_panel="what",
-        help="Read a column as int64, float64, text, bool, date, timestamp or timestamptz; a value "
-        "that does not fit is missing. Columns of CSV files and of views are text else. "
-        "Repeatable.",
-    ),
-]  # fmt: skip
-QuantityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--quantity", metavar="COL", rich_help_panel="what", autocompletion=column,
-        help="How often a record counts: a whole number of at least 1.",
-    ),
-]  # fmt: skip
-MaxQuantityOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-quantity", metavar="C", parser=typed_whole, rich_help_panel="what",
-        help="With --quantity: the most that one record counts.",
-    ),
-]  # fmt: skip
-AttributesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--attributes", metavar="A,B,…", rich_help_panel="what",
-        autocompletion=columns,
-        help="Instead of --item: the columns of one table of attributes.",
-    ),
-]  # fmt: skip
-ItemsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--items", metavar="FILE[:COL]", rich_help_panel="first",
-        help="The public list of items; COL is by default the item's column, else the only one.",
-    ),
-]  # fmt: skip
-_EPSILON = typer.Option(
-    "--epsilon", metavar="E", rich_help_panel="first",
-    help="The whole cost, exact: 0.1, 1/3, 2, 1e-3.",
+UserOption = Annotated[str | None, _first(
+    "--user", metavar="COL[,COL…]", autocompletion=columns,
+    help="Whose record it is; all of a user's are protected together.",
+)]  # fmt: skip
+SamePersonOption = Annotated[str | None, _who(
+    "--same-person", metavar="FILE[:COL]",
+    help="A table of which ids are one person's, whom COL names.",
+)]  # fmt: skip
+PerRowOption = Annotated[bool, _who(
+    "--user-per-row",
+    help="Instead of --user: each row is one person.",
+)]  # fmt: skip
+WeightOption = Annotated[str | None, _who(
+    "--weight", metavar="COL", autocompletion=column,
+    help="With --user-per-row: how many persons a row is.",
+)]  # fmt: skip
+BoundedToOption = Annotated[int | None, _who(
+    "--bounded-to", metavar="L", parser=typed_whole,
+    help="Instead of --user, for records bounded elsewhere: you state that nobody has more than "
+    "L rows. It is not checked, and the release says so.",
+)]  # fmt: skip
+CellsOnceOption = Annotated[bool, _who(
+    "--cells-once",
+    help="With --bounded-to: you also state that no two rows of a person are in one cell.",
+)]  # fmt: skip
+ItemOption = Annotated[str | None, _first(
+    "--item", metavar="COL|NAME=EXPR", autocompletion=column,
+    help="What is counted: a column, or a row-wise SQL expression.",
+)]  # fmt: skip
+WhereOption = Annotated[str | None, _what(
+    "--where", metavar="EXPR",
+    help="Take only rows for which this SQL condition holds.",
+)]  # fmt: skip
+TimezoneOption = Annotated[str, _what(
+    "--timezone", metavar="ZONE",
+    help="Where days and hours are, such as Europe/Vienna.",
+)]  # fmt: skip
+TypeOption = Annotated[list[str] | None, _what(
+    "--type", metavar="COL=TYPE",
+    help="Read a column as int64, float64, text, bool, date, timestamp or timestamptz; what does "
+    "not fit is missing. Repeatable.",
+)]  # fmt: skip
+QuantityOption = Annotated[str | None, _what(
+    "--quantity", metavar="COL", autocompletion=column,
+    help="How often a record counts, at least once.",
+)]  # fmt: skip
+MaxQuantityOption = Annotated[int | None, _what(
+    "--max-quantity", metavar="C", parser=typed_whole,
+    help="With --quantity: the most that one record counts.",
+)]  # fmt: skip
+AttributesOption = Annotated[str | None, _what(
+    "--attributes", metavar="A,B,…", autocompletion=columns,
+    help="Instead of --item: the columns of one table.",
+)]  # fmt: skip
+ItemsOption = Annotated[str | None, _first(
+    "--items", metavar="FILE[:COL]",
+    help="The public list of items.",
+)]  # fmt: skip
+_EPSILON = _first(
+    "--epsilon", metavar="E",
+    help="The whole cost, exact: 0.1, 1/3, 1e-3.",
 )  # fmt: skip
 EpsilonOption = Annotated[str, _EPSILON]
 PerhapsEpsilonOption = Annotated[str | None, _EPSILON]
-ContextOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--context", metavar="COL|NAME=EXPR", rich_help_panel="first",
-        autocompletion=column,
-        help="Count items in this context too: a column, or a row-wise SQL expression. "
-        "Repeatable: several make one joint table.",
-    ),
-]  # fmt: skip
-ValuesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--values", metavar="NAME=a,b|0..9|@FILE[:COL]", rich_help_panel="what",
-        help="The public values of a context or attribute, in the order of the table. Repeatable.",
-    ),
-]  # fmt: skip
-JoinOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--join", metavar="FILE:KEY[=KEY]", rich_help_panel="what",
-        help="Look up columns of another table, in which KEY must not repeat; the second KEY is "
-        "the table's, where it has another name. Repeatable.",
-    ),
-]  # fmt: skip
-RecordIdOption = Annotated[
-    str | None,
-    typer.Option(
-        "--record-id", metavar="COL", rich_help_panel="who", autocompletion=column,
-        help="A stored column that tells a user's records apart; quicker than without.",
-    ),
-]  # fmt: skip
-DeltaOption = Annotated[
-    str,
-    typer.Option(
-        "--delta", metavar="D", rich_help_panel="budget",
-        help="Gaussian noise, --discover: the probability of exceeding epsilon, such as 1e-9.",
-    ),
-]  # fmt: skip
-SplitOption = Annotated[
-    str | None,
-    typer.Option(
-        "--split", metavar="NAME=SHARE,…", rich_help_panel="budget",
-        help="Exact shares of epsilon that sum to 1; a plan prints the usual ones.",
-    ),
-]  # fmt: skip
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger", metavar="PATH|URL", rich_help_panel="budget",
-        help="The ledger: a SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else the "
-        "computer's, else your own.",
-    ),
-]  # fmt: skip
-DatasetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--dataset", metavar="NAME", rich_help_panel="budget", autocompletion=dataset,
-        help="The name to charge under, one for the same records wherever they lie; else the "
-        "source's own.",
-    ),
-]  # fmt: skip
-NewDatasetOption = Annotated[
-    bool,
-    typer.Option(
-        "--new-dataset", rich_help_panel="budget",
-        help="Make the dataset, and the ledger, if there is none; else a name that the ledger does "
-        "not know is refused.",
-    ),
-]  # fmt: skip
-EngineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--engine", metavar="ENGINE", rich_help_panel="engine",
-        autocompletion=one_of(("duckdb", "spark")),
-        help="duckdb (default), spark, or Spark's spark://…, sc://…, yarn, local[N].",
-    ),
-]  # fmt: skip
-EngineSettingOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--engine-setting", metavar="KEY=VALUE", rich_help_panel="engine",
-        help="A setting of Spark's. Repeatable.",
-    ),
-]  # fmt: skip
-JsonOption = Annotated[
-    bool, typer.Option("--json", rich_help_panel="output", help="Print JSON on stdout.")
-]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", rich_help_panel="output", help="Print no remarks on stderr.")
-]
-DebugOption = Annotated[
-    bool, typer.Option("--debug", rich_help_panel="output", help="Show a traceback on failure.")
-]
+ContextOption = Annotated[list[str] | None, _first(
+    "--context", metavar="COL|NAME=EXPR", autocompletion=column,
+    help="Count items in this context too. Repeatable: several make one joint table.",
+)]  # fmt: skip
+ValuesOption = Annotated[list[str] | None, _what(
+    "--values", metavar="NAME=LIST",
+    help="The public values of a context or attribute: a,b or 0..9 or @FILE[:COL]. Repeatable.",
+)]  # fmt: skip
+JoinOption = Annotated[list[str] | None, _what(
+    "--join", metavar="FILE:KEY[=KEY]",
+    help="Look up columns of another table by KEY, there called =KEY. Repeatable.",
+)]  # fmt: skip
+RecordIdOption = Annotated[str | None, _who(
+    "--record-id", metavar="COL", autocompletion=column,
+    help="A stored column that tells a user's records apart.",
+)]  # fmt: skip
+DeltaOption = Annotated[str, _budget(
+    "--delta", metavar="D",
+    help="The chance of exceeding epsilon, such as 1e-9.",
+)]  # fmt: skip
+SplitOption = Annotated[str | None, _budget(
+    "--split", metavar="NAME=SHARE,…",
+    help="Exact shares of epsilon; a plan prints the usual ones.",
+)]  # fmt: skip
+MethodOption = Annotated[object, _method(
+    "--method", metavar="VALUE", parser=value_of(METHODS), autocompletion=one_of(METHODS),
+    help="How users are bounded: auto (default), sra:max-records=10, hpa, …; `--method help` "
+    "lists them, and `--method hpa:help` the fields of one.",
+)]  # fmt: skip
+TopOption = Annotated[int | None, _method(
+    "--top", metavar="K", parser=typed_whole,
+    help="Only the K items that most users have: top:k=K in short.",
+)]  # fmt: skip
+DiscoverOption = Annotated[str | None, _method(
+    "--discover", metavar="COL,…",
+    help="Columns without a public list: discover:columns=COL,…",
+)]  # fmt: skip
+NoiseOption = Annotated[str, _method(
+    "--noise", metavar="NOISE", autocompletion=one_of(NOISES), show_default=False,
+    help="auto (default), laplace, gaussian (with --delta) or interval.",
+)]  # fmt: skip
+CountOption = Annotated[str, _what(
+    "--count", metavar="records|users", autocompletion=one_of(COUNTED),
+    help="What a count counts.",
+)]  # fmt: skip
+PairsOption = Annotated[bool, _what(
+    "--pairs",
+    help="Count pairs of items of one user too.",
+)]  # fmt: skip
+SummaryOption = Annotated[object, _method(
+    "--summary", metavar="VALUE", parser=value_of(PUBLISHINGS), autocompletion=one_of(PUBLISHINGS),
+    help="Which noisy counts: dense (default), filter:size=3000, …",
+)]  # fmt: skip
+TransformOption = Annotated[object, _method(
+    "--transform", metavar="VALUE", parser=value_of(TRANSFORMS), autocompletion=one_of(TRANSFORMS),
+    help="What instead of cells: dyadic:columns=age, …",
+)]  # fmt: skip
+LedgerOption = Annotated[str | None, _budget(
+    "--ledger", metavar="PATH|URL",
+    help="A SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else your own.",
+)]  # fmt: skip
+DatasetOption = Annotated[str | None, _budget(
+    "--dataset", metavar="NAME", autocompletion=dataset,
+    help="The name to charge under; else the source's own.",
+)]  # fmt: skip
+NewDatasetOption = Annotated[bool, _budget(
+    "--new-dataset",
+    help="Make the dataset, and the ledger, if there is none.",
+)]  # fmt: skip
+EngineOption = Annotated[str | None, _output(
+    "--engine", metavar="ENGINE", autocompletion=one_of(("duckdb", "spark")),
+    help="duckdb (default), spark, or Spark's spark://…, sc://…",
+)]  # fmt: skip
+EngineSettingOption = Annotated[list[str] | None, _output(
+    "--engine-setting", metavar="KEY=VALUE",
+    help="A setting of Spark's. Repeatable.",
+)]  # fmt: skip
+JsonOption = Annotated[bool, _output(
+    "--json",
+    help="Print JSON on stdout.",
+)]  # fmt: skip
+QuietOption = Annotated[bool, _output(
+    "--quiet",
+    help="Print no remarks on stderr.",
+)]  # fmt: skip
+DebugOption = Annotated[bool, _output(
+    "--debug",
+    help="Show a traceback on failure.",
+)]  # fmt: skip
 
 
 def remark(quiet: bool) -> Any:

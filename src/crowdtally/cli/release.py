@@ -37,61 +37,39 @@ def release(
     make_request: Callable[[Any], Any],
     output: Annotated[
         Path | None,
-        _first(
-            "--output",
-            "-o",
-            metavar="DIR",
-            help="The folder to write; it must not exist, the folder around it must.",
-        ),
+        _first("--output", "-o", metavar="DIR", help="The folder to write; it must not exist."),
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
     new_dataset: options.NewDatasetOption = False,
     purpose: Annotated[
         str | None,
-        _budget(
-            "--purpose",
-            metavar="TEXT",
-            help="What the release is for, in your words; the ledger keeps it.",
-        ),
+        _budget("--purpose", metavar="TEXT", help="What for, in your words; the ledger keeps it."),
     ] = None,
     request_id: Annotated[
         str | None,
-        _budget(
-            "--request-id",
-            metavar="KEY",
-            help="A name for this one request: made again with it, it is charged once, and the "
-            "release that it made is shown.",
-        ),
+        _budget("--request-id", metavar="KEY", help="With it the same request is charged once."),
     ] = None,
     strict: Annotated[
         bool,
-        _stop("--strict", help="Stop, uncharged, if a row would be dropped: --most-dropped 0."),
+        _stop("--strict", help="Stop, uncharged, if a row would be dropped."),
     ] = False,
     most_dropped: Annotated[
         str | None,
         _stop(
             "--most-dropped",
             metavar="SHARE",
-            help="Stop, uncharged, if more than this share of all rows would be dropped, exact: "
-            "0.1, 1/10. Readers see whether there is a release.",
+            help="Stop, uncharged, if more than this share of rows would be: 0.1, 1/10. Readers "
+            "see whether there is a release.",
         ),
     ] = None,
     yes: Annotated[
         bool,
-        _stop(
-            "--yes",
-            "-y",
-            help="Do not ask, on a terminal, where more than half of all rows would be dropped.",
-        ),
+        _stop("--yes", "-y", help="Do not ask where more than half of all rows would be."),
     ] = False,
     dry_run: Annotated[
         bool,
-        _stop(
-            "--dry-run",
-            help="Check parameters, columns and budget, and show the plan; read no record, charge "
-            "and write nothing.",
-        ),
+        _stop("--dry-run", help="Check all and show the plan; charge nothing."),
     ] = False,
     engine: options.EngineOption = None,
     engine_setting: options.EngineSettingOption = None,
@@ -255,6 +233,10 @@ def plan(
         int | None,
         _guess(metavar="N", parser=positive, help="A public guess of the number of records."),
     ] = None,
+    guess_total: Annotated[
+        int | None,
+        _guess(metavar="N", parser=positive, help="A public guess of the total count."),
+    ] = None,
     query_cells: Annotated[
         int | None,
         _guess(
@@ -300,8 +282,9 @@ def plan(
     else:
         target, request = None, make_request(account.check, epsilon=epsilon)
     made = make_plan(
-        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells,
-        target=target, unseen=check_columns(request.sources, request.lists),
+        request, guess_users=guess_users, guess_records=guess_records, guess_total=guess_total,
+        query_cells=query_cells, target=target,
+        unseen=check_columns(request.sources, request.lists),
     )  # fmt: skip
     show_plan(made, as_json, account)
 

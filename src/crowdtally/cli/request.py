@@ -7,14 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from crowdtally.cli import options as typed
 from crowdtally.cli import syntax
 from crowdtally.core.row_files import file_and_column
-from crowdtally.curator.request.options import Option, declared, flag_of
+from crowdtally.curator.request.options import AUTO
 
 if TYPE_CHECKING:
     from crowdtally.core.privacy import Delta, Epsilon, Rho
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
 
 # The options that describe a release, put together: what ``release`` and ``plan`` share.
 #
-# Those that say where the records are stand here; those of the method and the form come from
-# their one declaration, ``curator/request/options.py``.
+# How each looks stands in ``options.py``.
 
 Value = TypeVar("Value")
 
@@ -54,11 +51,18 @@ def request_of(
     quantity: typed.QuantityOption = None,
     max_quantity: typed.MaxQuantityOption = None,
     record_id: typed.RecordIdOption = None,
+    method: typed.MethodOption = None,
+    top: typed.TopOption = None,
+    discover: typed.DiscoverOption = None,
+    noise: typed.NoiseOption = AUTO,
+    summary: typed.SummaryOption = None,
+    transform: typed.TransformOption = None,
+    count: typed.CountOption = "records",
+    pairs: typed.PairsOption = False,
     split: typed.SplitOption = None,
     delta: typed.DeltaOption = "0",
     *,
     check: Check | None,
-    **options: Any,
 ) -> Request | Subject:
     """The request that the options describe; every command that makes one takes these.
 
@@ -66,6 +70,7 @@ def request_of(
     """
     from crowdtally.cli.syntax import domain_of
     from crowdtally.core.privacy import Delta, Epsilon
+    from crowdtally.curator.bounding.rules import Discover
     from crowdtally.curator.request.declare import declare
     from crowdtally.curator.request.request import check_options, make_request, make_subject
     from crowdtally.records.locate import Sources
@@ -93,11 +98,15 @@ def request_of(
         max_quantity=max_quantity,
         attributes=_given(attributes, lambda text: syntax.names(text, "--attributes")) or [],
     )
+    options: dict[str, Any] = {
+        "method": named_method(method, top, discover), "summary": summary, "transform": transform,
+        "noise": noise, "count": count, "pairs": pairs,
+    }  # fmt: skip
     check_options(declaration, options)
     sources = Sources(declaration)
     if check is not None and exact_epsilon is not None:
         check(sources, exact_epsilon, exact_delta)
-    discovers = bool(options["discover_items"] or options["discover"])
+    discovers = isinstance(options["method"], Discover)
     domain = domain_of(sources, items, values, discover=discovers)
     if exact_epsilon is None:
         return make_subject(declaration, domain, sources=sources, **options)
@@ -125,28 +134,32 @@ def takes_subject(command: Callable[..., None]) -> Callable[..., None]:
     return _taking(command, shared, lambda options: lambda: subject_of(**options))
 
 
-def takes_counted(without: Collection[str]) -> Callable[..., Any]:
-    """Give a command the options that say what is counted, and of the others all but some.
+def named_method(method: object, top: int | None, discover: str | None) -> object:
+    """The method that was named, by itself or by a short form."""
+    from crowdtally.curator.bounding.rules import Discover, Top
+    from crowdtally.errors import UsageError
 
-    Those that it has itself, or that are ``without``, are for it to decide. Its first parameter
-    receives a function that takes options and says what would be counted, and second the options.
+    if sum(given is not None for given in (method, top, discover)) > 1:
+        raise UsageError(
+            "--top K is short for --method top:k=K, and --discover COL for --method "
+            "discover:columns=COL: give one method, with all its fields."
+        )
+    if top is not None:
+        return Top(top)
+    return method if discover is None else Discover(syntax.names(discover, "--discover"))
+
+
+def takes_counted(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say what is counted, and none of how and at what cost.
+
+    Its first parameter receives a function that says what would be counted.
     """
+    without = ("split", "delta", "method", "top", "discover", "noise", "summary", "transform")
 
-    def taking(command: Callable[..., None]) -> Callable[..., None]:
-        def maker(options: Mapping[str, Any]) -> Any:
-            usual = {name: option.default or None for name, (_, option) in declared().items()}
-            asked = {name: options[name] for name in options if name in usual}
-            about = {name: options[name] for name in options if name not in usual}
-            kind = {name: asked[name] for name in _COUNTED if name in asked}
-            return lambda: subject_of(**about, epsilon=None, **(usual | kind)), asked
+    def maker(options: Mapping[str, Any]) -> Callable[[], Subject]:
+        return lambda: subject_of(**options, epsilon=None)
 
-        return _taking(command, _shared(), maker, without)
-
-    return taking
-
-
-_COUNTED = ("count", "discover_items", "discover", "pairs")
-"""The options of a release that say what is counted."""
+    return _taking(command, _shared(), maker, without)
 
 
 def _given(text: str | None, parse: Callable[[str], Value]) -> Value | None:
@@ -168,7 +181,7 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _shared() -> dict[str, Parameter]:
-    *given_by_options, _, _ = signature(request_of).parameters.values()
+    *given_by_options, _ = signature(request_of).parameters.values()
     return {parameter.name: parameter for parameter in given_by_options}
 
 
@@ -182,11 +195,10 @@ def _taking(
     # What a command takes itself, such as an epsilon that may be missing, it hands over itself.
     own = {*(parameter.name for parameter in mine), *without}
     shared = {name: one for name, one in shared.items() if name not in own}
-    formed = {n: _parameter(n, *option) for n, option in declared().items() if n not in own}
 
     @wraps(command)
     def run(**given: Any) -> None:
-        options = {name: given.pop(name) for name in (*shared, *formed)}
+        options = {name: given.pop(name) for name in shared}
         command(maker(options), **given)
 
     # The request's own type would import the engine, and the command line does not need it.
@@ -194,25 +206,8 @@ def _taking(
     hints = get_type_hints(request_of, known, include_extras=True)
     hints |= get_type_hints(command, include_extras=True)
     together = [p.replace(annotation=hints[p.name]) for p in (*shared.values(), *mine)]
-    together[len(shared) : len(shared)] = formed.values()
     typed.declare(run, together)
     return run
-
-
-def _parameter(name: str, kind: Any, option: Option) -> Parameter:
-    """A declared option as the command line's: whole numbers are parsed, all else is text."""
-    flag = flag_of(name)
-    told: dict[str, Any] = {"help": option.help, "rich_help_panel": option.group}
-    if option.metavar is None:
-        shown: Any = Annotated[bool, typer.Option(flag, **told)]
-        return Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=shown)
-    parser = typed.typed_whole if option.is_whole else None
-    offered = typed.one_of(option.names) if option.names else None
-    told |= {"metavar": option.metavar, "parser": parser, "autocompletion": offered}
-    default = None if option.default == () else option.default
-    kind = int if option.is_whole else str
-    shown = Annotated[kind if default is not None else kind | None, typer.Option(flag, **told)]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=shown)
 
 
 # The ledger and the dataset that a request is charged to, as they were typed.

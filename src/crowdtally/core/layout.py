@@ -297,12 +297,11 @@ class TableKind:
     name: str
     """The table's name, which is its file's too."""
     over: Literal[
-        "first list", "all lists", "pairs", "items", "contexts", "items in context", "own",
-        "own in context",
-    ]  # fmt: skip
+        "first list", "all lists", "pairs", "items", "contexts", "items in context", "own"
+    ]
     """What a cell is: a value of the domain's first list, one of each list, or an unordered pair of
     different values of the first; of ``auto``: an item (a cell, where there are attributes), a
-    combination of contexts, an item in one; or a number of the table's own, perhaps in one."""
+    combination of contexts, an item in one; or a number of the table's own."""
     own: str | None = None
     """The column of the table's own numbers."""
     chosen: bool = False
@@ -313,8 +312,9 @@ class TableKind:
     """Whether it can be transformed."""
     counted: Mapping[str, str] = field(default_factory=dict)
     """What a count counts, where that is not what the release counts."""
-    refines: str | None = None
-    """The table whose cells it has with less noise; both together cost no more than it alone."""
+    short_rows: bool = False
+    """Whether it counts users of short rows beside a table of the others: a user is in one of
+    both, so they cost together what one of them does."""
 
     @property
     def is_pairs(self) -> bool:
@@ -344,24 +344,23 @@ _step = partial(TableKind, answers=False, transforms=False)
 
 _USERS = {"records": "users"}
 SIZES = _step("sizes", "own", "bin", counted=_USERS)
+PILOT_SHORT = _step("pilot_short", "items", short_rows=True)
 PILOT = _step("pilot", "items")
-CROWD = _step("crowd", "items", chosen=True, counted=_USERS)
+ITEMS_SHORT = _step("items_short", "items", short_rows=True)
+TOTAL = _step("total", "own", "total")
+CONTEXTS = _step("contexts", "contexts")
 ZOOM = _step("zoom", "items", chosen=True)
-BINS = _step("bins", "own", "bin")
 HEAD = _step("head", "items", chosen=True, counted=_USERS)
 HEADS = _step("heads", "items in context", chosen=True, counted=_USERS)
+HEAD_ROWS = _step("head_rows", "items", chosen=True)
 SPLIT_HEAD = _step("split_head", "items in context", chosen=True, counted=_USERS)
-CONTEXTS = _step("contexts", "contexts")
-TASTES = _step("tastes", "own in context", "feature")
-TASTES_AGAIN = _step("tastes_again", "own in context", "feature", refines="tastes")
-HEAD_ROWS = _step("head_rows", "items in context", chosen=True)
-HEAD_ROWS_AGAIN = _step("head_rows_again", "items in context", chosen=True, refines="head_rows")
+SPLIT_ROWS = _step("split_rows", "items in context", chosen=True)
 
 STEPS = (
-    SIZES, PILOT, CROWD, ZOOM, BINS, HEAD, SPLIT_HEAD, CONTEXTS, TASTES, TASTES_AGAIN,
-    HEAD_ROWS, HEAD_ROWS_AGAIN,
+    SIZES, PILOT_SHORT, PILOT, ITEMS_SHORT, TOTAL, CONTEXTS, ZOOM, HEAD, HEAD_ROWS, SPLIT_HEAD,
+    SPLIT_ROWS,
 )  # fmt: skip
-"""The tables of the steps of ``auto`` beside the items' own; the head is one of top items too."""
+"""The tables of ``auto`` beside those of items and of items in contexts; top items have a head."""
 
 KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS, HEADS)}
 """Every kind by its name; those with fewer cells first."""
@@ -370,14 +369,9 @@ KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *S
 def added(costs: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """What each table of a release adds to its cost, by name; ``costs`` is what each says.
 
-    One that refines another says what both cost together.
-
-    >>> told = {"tastes": Fraction(1, 20), "tastes_again": Fraction(1, 10)}
+    >>> told = {"items_short": Fraction(1, 20), "items": Fraction(1, 20)}
     >>> [str(cost) for cost in added(told).values()]
-    ['1/20', '1/20']
+    ['0', '1/20']
     """
-    found = {}
-    for name, cost in costs.items():
-        refined = KINDS[name].refines if name in KINDS else None
-        found[name] = max(cost - costs.get(refined or "", Fraction(0)), Fraction(0))
-    return found
+    free = {kind.name for kind in STEPS if kind.short_rows}
+    return {name: Fraction(0) if name in free else cost for name, cost in costs.items()}

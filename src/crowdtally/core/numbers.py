@@ -160,7 +160,7 @@ def is_whole(value: object) -> bool:
 def whole_number(value: object, name: str, least: int, most: int) -> int:
     """The number, or a UsageError unless it is whole and between ``least`` and ``most``.
 
-    >>> whole_number(10, "--max-records", 1, 100)
+    >>> whole_number(10, "the bound", 1, 100)
     10
     """
     if not isinstance(value, int) or not is_whole(value) or not least <= value <= most:

@@ -144,7 +144,7 @@ class Records:
         if self.bounded_to is not None and self.user is not None:
             raise UsageError(
                 "--bounded-to states a bound where nothing says whose a row is. With --user COL "
-                "the program bounds users itself: use --max-records L."
+                "the program bounds users itself: use --method sra:max-records=L."
             )
         if self.bounded_to is not None and self.weight is not None:
             raise UsageError(

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
+from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
 from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.questions import Question, Tables
 from crowdtally.errors import CrowdtallyError
-from crowdtally.laws.conversion import delta_of
+from crowdtally.laws.conversion import delta_of, rho_of
 from crowdtally.ledger import Charge, Part, Reservation
 from crowdtally.noise.draws import Draws
 from crowdtally.records.engine import Dropped
@@ -75,6 +76,40 @@ class Released:
     """The release whose charge paid for it; None of a rehearsal, which cannot be saved."""
 
 
+class Steps:
+    """A price that is charged as one and spent table by table, each once.
+
+    The prices of the tables add up to at most the whole, exactly. A price of ε and δ may be turned
+    into ρ once: by the first table that is paid for in ρ, into what the rest of ε grants with δ.
+    """
+
+    def __init__(self, whole: Price, delta: Delta) -> None:
+        self._kind, self._left, self._delta = type(whole), whole.value, delta
+        self._names = set[str]()
+
+    @classmethod
+    def of(cls, part: Part) -> Steps | None:
+        """The price of a part that is spent in steps; None where a part has a price of its own."""
+        if part.mechanism == WHOLE and part.parameters.get(IN_STEPS):
+            return cls(Rho.of(part.parameters[Rho.field]), Delta())
+        whole = part.rho or part.epsilon
+        return cls(whole, part.delta) if part.mechanism == IN_STEPS and whole else None
+
+    def pay(self, part: Part) -> bool:
+        """Take the price of a table off what is left; False where that does not pay for it."""
+        price = part.rho or part.epsilon
+        if price is None or part.delta.value or part.selects or part.name in self._names:
+            return False
+        if isinstance(price, Rho) and self._kind is Epsilon and self._delta.value:
+            self._kind, self._left = Rho, rho_of(self._left, self._delta)
+            self._delta = Delta()
+        if type(price) is not self._kind or price.value > self._left:
+            return False
+        self._names.add(part.name)
+        self._left -= price.value
+        return True
+
+
 class Account:
     """What was charged and is not yet spent."""
 
@@ -96,6 +131,7 @@ class Account:
         self.release = release
         """The release that was charged."""
         only = parts[0]
+        self._steps = Steps.of(only) if len(parts) == 1 else None
         self._whole = only if only.mechanism == WHOLE else None
         names = parts if self._whole is None else only.parameters["parts"]
         self._left = Counter(map(self._known, names))
@@ -108,14 +144,18 @@ class Account:
         names of its parts; what they cost together is converted to ε and δ and stays below it.
         """
         parts = question.parts()
-        if not parts and not any(part.mechanism == IN_STEPS for part in self._spent):
+        if not parts:
             raise _not_charged(question)
         for part in parts:
+            if self._steps is not None:
+                if not self._steps.pay(part):
+                    raise _not_charged(question)
+                continue
             if not self._left[self._known(part)]:
                 raise _not_charged(question)
             self._left[self._known(part)] -= 1
             self._spent.append(part)
-        if self._whole is not None and not self._covered(self._whole):
+        if self._whole and not self._steps and not self._covered(self._whole):
             raise _not_charged(question)
 
     def _known(self, part: Part | str) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from crowdtally.core.domain import Axis, Domain, OpenDomain
 from crowdtally.core.registry import quoted
 from crowdtally.curator.bounding.rules import Everyone
-from crowdtally.curator.bounding.scaling import DPSenseL2
+from crowdtally.curator.bounding.scaling import is_euclidean
 from crowdtally.curator.choices.bounds import RowSums
 from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.curator.counting.users import record_sums, scaled_sums
@@ -261,7 +261,7 @@ def spread(engine: Engine, prepared: Prepared, method: Method) -> Spread:
     if cap is not None:
         sums = scaled_sums(engine, prepared, cap, width=1).found
         found = Spread.of(sums, "cells" if cap == 1 else f"records, at most {cap} of a cell")
-        return replace(found, bounds_sums=not isinstance(method.rule, DPSenseL2))
+        return replace(found, bounds_sums=not is_euclidean(method.rule))
     if method.discover:  # a user keeps so many different cells, whatever is said to be counted
         items = len(cell_parts(prepared.rows)) == 1
         sums = record_sums(engine, prepared, "users").found
@@ -288,8 +288,8 @@ _NAMES, _LONGEST = 30, 54
 """Letters of the names of columns: room for the usual ones, and for the longest."""
 _CHOSEN_BY_LOOKING = (
     "A bound that is chosen by looking at these numbers is not covered by the guarantee: it "
-    "depends on the records. Choose it by what is known without them, or let --choose rank choose "
-    "it privately, for a share of epsilon."
+    "depends on the records. Choose it by what is known without them, or let the method "
+    "choose it privately (choose=rank), for a share of epsilon."
 )
 
 _SEVERAL_PARTNERS = "Without a partner in that table, or with several: a key that repeats has none."
@@ -381,11 +381,11 @@ def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str
         return
     if not spread["max_records"]:
         yield (
-            "With --norm l2 the bound is one on the Euclidean norm of a row, the root of the sum "
+            "With norm l2 the bound is one on the Euclidean norm of a row, the root of the sum "
             "of its squares: rows above it are scaled down to it."
         )
         return
-    yield f"What --max-records would keep (asked for: {facts['max_records']}):"
+    yield f"What the bound would keep (asked for: {facts['max_records']}):"
     yield f"{'bound':>18} {_first(what) + ' kept':>18} {f'{who}s cut':>18}"
     for one in spread["max_records"]:
         kept = f"{one['kept']} {_share(one['kept'], records):>6}"

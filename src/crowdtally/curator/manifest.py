@@ -17,8 +17,9 @@ import numpy as np
 from crowdtally.core.domain import Axis, Domain, OpenDomain, columns_of
 from crowdtally.core.numbers import show
 from crowdtally.core.records import Records
+from crowdtally.core.values import public
 from crowdtally.curator.bounding.rules import Everyone, Rule, Stated
-from crowdtally.curator.bounding.scaling import Auto
+from crowdtally.curator.bounding.scaling import Auto, DPSenseS
 from crowdtally.curator.converse import Released
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
@@ -249,9 +250,9 @@ def _axis(axis: Axis, *, listed: bool) -> dict[str, Any]:
 #
 # It is what ``ledger show`` tells of a charge, and what the same request is known by when it is
 # made again. So it is exact (no float), it holds nothing that was read off the records, and
-# nothing that differs between two runs of one request, such as a sketch's seed. Parameters are
-# called as their options are typed, ``max_records`` for ``--max-records``. What was not given is
-# left out, so that an option that a later version adds does not make an old request another one.
+# nothing that differs between two runs of one request, such as a sketch's seed. What was not
+# given is left out, so that an option that a later version adds does not make an old request
+# another one.
 
 _AT_ONCE = 10_000
 _NOT_ASKED = ("seed", "kind")
@@ -352,13 +353,13 @@ def _asked_method(method: Method) -> dict[str, Any]:
         "max_records": None if isinstance(rule, Everyone | Stated) else rule.limit,
         "choose": method.choose,
         "popularity_records": method.popularity_records,
-        "scalings": list(method.scalings) if "scalings" in rule.takes else [],
+        "scalings": list(rule.weighed) if isinstance(rule, DPSenseS) else [],
         "pairs": method.pairs,
     } | rule.facts()
 
 
 def _discovered(request: Request) -> dict[str, Any]:
-    """Columns without a list; items alone as --discover-items says it, which was there first."""
+    """Columns without a list; where they are the items alone, that."""
     found = request.method.discover
     if found and found == columns_of(request.records) == (request.records.item,):
         return {"discover_items": True}
@@ -367,14 +368,12 @@ def _discovered(request: Request) -> dict[str, Any]:
 
 def _asked_auto(count: str, rule: Auto) -> dict[str, Any]:
     """What ``auto`` is told; it has no bound of its own to tell."""
-    features = rule.features
     return {
         "count": count,
         "bounding": rule.name,
         "for": rule.aim,
         "repeats": "yes" if rule.repeats else "no",
         "context_per_user": list(rule.per_user),
-        "features": features and {"size": len(features.names), "sha256": features.sha256},
     }
 
 
@@ -389,7 +388,10 @@ def _form(request: Request) -> dict[str, Any]:
     if "rows" in transform:
         transform["sketch_rows"] = transform.pop("rows")
     publishing = table.publishing
-    options = {name: getattr(publishing, name, None) for name in sorted(publishing.takes)}
+    options = {
+        name: getattr(publishing, name, None) for name in sorted(public(type(publishing)))
+        if name != "guess_total"
+    }  # fmt: skip
     return {"transform": table.transform.name, "publishing": publishing.name} | transform | options
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from crowdtally.core.numbers import show
 from crowdtally.curator.bounding.scaling import Auto
-from crowdtally.curator.converse import WHOLE, Method
+from crowdtally.curator.converse import IN_STEPS, WHOLE, Method
+from crowdtally.curator.methods.auto import AutoMethod, Design
 from crowdtally.curator.methods.discover import DiscoverMethod
 from crowdtally.curator.methods.tables import TablesMethod
 from crowdtally.curator.methods.top import TopMethod
 from crowdtally.curator.questions import CommonCells
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.line import AutoMethod
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.conversion import delta_of
 from crowdtally.ledger import Charge, Part
@@ -51,7 +51,8 @@ def charge_of(
     _require(loss.delta + delta_of(loss.rho, request.epsilon.value) <= request.delta.value, "delta")
     if by_rho:
         return charge
-    facts = {"rho": show(rho.value), "parts": [part.name for part in parts]}
+    facts: dict[str, Any] = {"rho": show(rho.value), "parts": [part.name for part in parts]}
+    facts |= {IN_STEPS: True} if parts[0].mechanism == IN_STEPS else {}
     whole = Part(_RELEASE, request.epsilon, WHOLE, facts, request.delta)
     return Charge(release, request.epsilon, (whole,), delta=request.delta, versions=versions)
 

@@ -13,8 +13,8 @@ from unicodedata import is_normalized
 
 from crowdtally.core.domain import RESERVED
 from crowdtally.core.layout import (
-    BINS,
     CELLS,
+    CONTEXTS,
     EDGES,
     HEAD,
     HEADS,
@@ -22,9 +22,9 @@ from crowdtally.core.layout import (
     PAIRS,
     POPULARITY,
     SIZES,
+    SPLIT_HEAD,
     STEPS,
-    TASTES,
-    TASTES_AGAIN,
+    TOTAL,
     added,
 )
 from crowdtally.core.numbers import show
@@ -43,7 +43,6 @@ from crowdtally.format.manifest import (
     RecordFacts,
     SummaryFacts,
     TableFacts,
-    bounds_nobody,
     price_of,
 )
 from crowdtally.laws.conversion import delta_of
@@ -53,10 +52,8 @@ from crowdtally.laws.registry import fault_of
 
 # What a release of ``auto`` must be: its steps, their tables and their cost, in agreement.
 
-_TASTES = ("features", "merged", "profile", "weights", "beta", "parts", "kinds", "items")
-"""What a table of tastes says beside its cells."""
-SIZE_BINS = 13
-"""Bins of the users' sizes: 2^k … 2^(k+1) − 1 records, the last one open."""
+_OWN = {SIZES.name: 19, TOTAL.name: 1}
+"""How many cells a table of numbers of its own has."""
 
 
 def is_auto(metadata: Mapping[str, Any]) -> bool:
@@ -80,40 +77,44 @@ def auto_disagreements(
         yield "auto.context_per_user names some of the contexts: it must be all of them, or none"
     yield from _steps(auto, tables)
     yield from _auto_cost(auto, Guarantee.from_json(metadata["guarantee"]))
-    yield from _bounds(MethodFacts.from_json(metadata["method"]), tables)
+    yield from _bounds(MethodFacts.from_json(metadata["method"]), auto, tables)
     for table in tables:
-        yield from _own(table, domain)
+        wanted = _OWN.get(table.name, table.cells)
+        if table.cells != wanted:
+            yield f"the table {table.name!r} has {table.cells} cells, and auto counts {wanted}"
 
 
 def _auto_tables_there(names: set[str], domain: PublicDomain) -> Iterator[str]:
-    """Sizes, one table of all items, and tables of steps; those of contexts where there are any."""
-    main = {ITEMS.name, EDGES.name} if domain.has_items else {CELLS.name}
-    if not domain.contexts:
-        main -= {EDGES.name}
-    in_context = ("contexts", "items in context", "own in context")
+    """Sizes, the table of all items, and others; those of contexts where there are any."""
+    main = ITEMS.name if domain.has_items else CELLS.name
+    in_context = ("contexts", "items in context")
     allowed = {kind.name for kind in STEPS if domain.contexts or kind.over not in in_context}
-    if SIZES.name not in names or len(names & main) != 1 or not names <= allowed | main:
+    allowed |= {main, EDGES.name} if domain.contexts else {main}
+    if not {SIZES.name, main} <= names <= allowed:
         yield (
-            f"its tables are {', '.join(sorted(names))}, and auto makes {SIZES.name}, one of "
-            f"{', '.join(sorted(main))}, and those of its other steps"
+            f"its tables are {', '.join(sorted(names))}, and auto makes {SIZES.name}, {main} and "
+            f"some of {', '.join(sorted(allowed - {SIZES.name, main}))}"
         )
+    if EDGES.name in names and CONTEXTS.name not in names:
+        yield f"it has a table {EDGES.name!r} without a table {CONTEXTS.name!r}"
 
 
 def _steps(auto: AutoFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
-    """Every table is that of a step at the same cost."""
-    yield from _doubled("auto took the step", [step.name for step in auto.taken])
-    steps = {step.name: step.cost for step in auto.taken}
-    costs = added({table.name: table.price.value for table in tables})
+    """Every table is told of once, at the same cost."""
+    yield from _doubled("auto tells of the table", [step.name for step in auto.steps])
+    steps = {step.name: (step.cost, step.paid_in) for step in auto.steps}
+    costs = {table.name: (table.price.value, table.price.field) for table in tables}
     for name in sorted(steps.keys() - costs.keys()):
-        yield f"auto took the step {name!r}, and there is no table of it"
-    for name, cost in costs.items():
+        yield f"auto tells of the table {name!r}, which is not there"
+    for name, (cost, paid_in) in costs.items():
         if name not in steps:
-            yield f"there is a table {name!r}, and auto took no such step"
-        elif steps[name] != cost:
-            yield f"the step {name!r} cost {show(steps[name])}, and its table {show(cost)}"
-    paid_in = {table.name: table.price.field for table in tables}
-    if any(step.paid_in != paid_in.get(step.name, step.paid_in) for step in auto.taken):
-        yield "a step of auto is paid for in epsilon and its table in rho, or the other way round"
+            yield f"there is a table {name!r}, of which auto does not tell"
+        elif steps[name] != (cost, paid_in):
+            told, currency = steps[name]
+            yield (
+                f"the table {name!r} cost {currency} {show(told)} by auto, and {paid_in} "
+                f"{show(cost)} by its own entry"
+            )
 
 
 def _auto_cost(auto: AutoFacts, promised: Guarantee) -> Iterator[str]:
@@ -126,10 +127,8 @@ def _auto_cost(auto: AutoFacts, promised: Guarantee) -> Iterator[str]:
         (Epsilon.field, promised.epsilon) if auto.rho is None else (Rho.field, auto.rho)
     )
     spent = auto.spent(paid_in)
-    if spent + auto.unspent != whole:
-        yield (
-            f"auto spent {show(spent)} and left {show(auto.unspent)}, and {show(whole)} was charged"
-        )
+    if spent != whole:
+        yield f"auto spent {show(spent)}, and {show(whole)} was charged"
     if auto.rho is not None:
         yield from _turned(auto, auto.rho, promised)
     elif auto.spent(Rho.field) or promised.rho is not None:
@@ -147,64 +146,27 @@ def _turned(auto: AutoFacts, rho: Fraction, promised: Guarantee) -> Iterator[str
         yield "auto.rho is more than what is left of epsilon, and delta, pay for"
 
 
-def _bounds(method: MethodFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
-    """A bound is what its table's noise was drawn for; the items' own unless nobody is bounded."""
-    by_name = {table.name: table for table in tables}
+def _bounds(method: MethodFacts, auto: AutoFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
+    """A bound is what its table's noise was drawn for; none is told where nobody is bounded."""
+    there = {table.name for table in tables}
     for name, bound in method.bounds.items():
-        table = by_name.get(name)
-        if table is None:
+        if name not in there:
             yield f"method.bounds is about {name!r}, and there is no such table"
-        elif bound.scaling != 1 or _changed(table) != bound.bound**2:
-            yield f"method.bounds.{name} is not what one user can change in that table"
-    for name in (ITEMS.name, CELLS.name, EDGES.name):
-        table = by_name.get(name)
-        if table is not None and name not in method.bounds and not bounds_nobody(table.law):
-            yield f"method.bounds lacks the table {name!r}"
+        elif bound.scaling != 1 or bound.bound != auto.theta(name):
+            yield f"method.bounds.{name} is not what auto tells of that table"
+    yield from _thetas(method, auto, tables)
 
 
-def _changed(table: TableFacts) -> Fraction:
-    """The square of what one user can change, as counts: in L1, or in L2 where ρ pays for it."""
-    in_l2 = isinstance(table.price, Rho)
-    squared = table.sensitivity_squared if in_l2 else table.sensitivity**2
-    return squared * table.law.unit**2
-
-
-def _own(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
-    """Tables whose cells are numbers of their own."""
-    if table.kind is SIZES and table.cells != SIZE_BINS:
-        yield f"the table 'sizes' has {table.cells} cells, and there are {SIZE_BINS} bins of sizes"
-    inside = prod(domain.by_name[name].length for name in table.axes)
-    if table.kind.own is not None and (not table.cells or table.cells % inside):
-        yield f"the table {table.name!r} has {table.cells} cells, and {inside} contexts"
-    if table.kind in (TASTES, TASTES_AGAIN):
-        yield from _features(table, domain)
-    if table.kind is BINS:
-        yield from _groups(table, domain)
-
-
-def _features(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
-    """What tastes are measured by: a name, mean and weight of each feature, a kind of each item."""
-    facts = table.more
-    if lacking := [name for name in _TASTES if name not in facts]:
-        yield f"the table {table.name!r} lacks {lacking[0]!r}"
-        return
-    number, kinds = len(facts["features"]), facts["kinds"]
-    rows = table.cells // max(prod(one.length for one in domain.contexts), 1)
-    if not number == len(facts["profile"]) == len(facts["weights"]) == rows - 1:
-        yield f"the table {table.name!r} has {rows} rows of contexts for {number} features"
-    if any(len(kind) != number or max(kind) > facts["parts"] for kind in kinds):
-        yield f"the table {table.name!r} has kinds of items that are not of its features"
-    if len(facts["items"]) != domain.lists[0].length or max(facts["items"]) >= len(kinds):
-        yield f"the table {table.name!r} must say the kind of each of the items"
-
-
-def _groups(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
-    groups, size = table.groups, prod(one.length for one in domain.lists)
-    items = size // prod(one.length for one in domain.contexts)
-    if groups is None or len(groups) != items:
-        yield f"the table 'bins' must say the bin of each of the {items} items in 'groups'"
-    elif not set(groups) <= {"-", *map(str, range(min(table.cells, 10)))}:
-        yield f"the table 'bins' has {table.cells} bins, and 'groups' names another"
+def _thetas(method: MethodFacts, auto: AutoFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
+    for table in tables:
+        theta = auto.theta(table.name)
+        if table.kind.answers and table.name not in method.bounds:
+            yield f"method.bounds lacks the table {table.name!r}"
+        free = table.kind in (SIZES, HEAD, SPLIT_HEAD)
+        if free != (theta is None):
+            yield f"auto tells {'a' if free else 'no'} bound of the table {table.name!r}"
+        elif theta is not None and table.sensitivity * table.law.unit != theta:
+            yield f"the bound of {table.name!r} is not what one user can change in that table"
 
 
 # What the fields of ``release.json`` must be to each other.

@@ -29,7 +29,6 @@ from crowdtally.format.manifest import (
     PublicDomain,
     RecordFacts,
     TableFacts,
-    bounds_nobody,
     damaged,
     promise,
 )
@@ -172,8 +171,7 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
     auto = published.auto
-    free = auto is not None and table.kind.answers and bounds_nobody(table.law)
-    if table.law.per_cell or method.bounding == DISTINCT or free:
+    if table.law.per_cell or method.bounding == DISTINCT:
         return Counted("users", 1, everywhere=True)
     if guarantee.unit in ("row", "person"):
         return Counted("users", None, weight=guarantee.column)
@@ -190,14 +188,8 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
         quantity=published.metadata["records"].get("quantity", {}).get("most"),
-        norm=_norm(published, table),
+        norm=published.method.norm,
     )
-
-
-def _norm(published: Published, table: TableFacts) -> str:
-    """What rows were scaled to; of ``auto``, which decides it, by the table's own step."""
-    step = None if published.auto is None else published.auto.step(table.name)
-    return published.method.norm if step is None else str(step.facts.get("norm", "l1"))
 
 
 def counting_remarks(published: Published) -> list[str]:

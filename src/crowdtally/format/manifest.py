@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crowdtally.core.counts import Keeping
-from crowdtally.core.layout import CELLS, EDGES, ITEMS, KINDS, TableKind
+from crowdtally.core.layout import CELLS, EDGES, ITEMS, KINDS, TableKind, added
 from crowdtally.core.numbers import is_whole, recorded, short, show
 from crowdtally.core.privacy import NEIGHBOURS, Epsilon, Price, Rho
 from crowdtally.errors import InputError
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.conversion import epsilon_of
-from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS, IntervalNoise
+from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS
 from crowdtally.laws.registry import law_of
 
 
@@ -501,8 +500,6 @@ class TableFacts:
     """How cells were chosen, where some were left out."""
     discovery_threshold: int | None = None
     """The least noisy number of users of a cell that was discovered."""
-    more: Mapping[str, Any] = field(default_factory=dict)
-    """What else a table of ``auto`` says: the groups of its bins, the names of its features."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], domain: PublicDomain) -> TableFacts:
@@ -527,7 +524,6 @@ class TableFacts:
             TransformFacts.from_json(transform) if transform else NO_TRANSFORM,
             SummaryFacts.from_json(facts) if summary else None,
             facts.get("threshold"),
-            {name: value for name, value in facts.items() if name not in _PARSED},
         )
 
     @property
@@ -550,15 +546,6 @@ class TableFacts:
         return self.publishing == CHOSEN
 
     @property
-    def groups(self) -> str | None:
-        """The bin of every item, a character for each; ``-`` for none. None where there are none.
-
-        The items are in the order of the list, cells of attributes in that of their table.
-        """
-        found: str | None = self.more.get("groups")
-        return found
-
-    @property
     def published_cells(self) -> int:
         """How many rows its file must have."""
         return self.cells if self.summary is None else self.summary.published_cells
@@ -569,20 +556,13 @@ class TableFacts:
         return Keeping() if self.summary is None else self.summary.keeping
 
 
-_PARSED = frozenset({
-    "name", "file", "columns", "cells", "epsilon", "rho", "sensitivity", "sensitivity_squared",
-    "noise", "publishing", "transform", "threshold", "rows", "sha256",
-})  # fmt: skip
-"""Fields of a table's entry that are parsed above."""
-
-
 def _axes(kind: TableKind, domain: PublicDomain) -> tuple[str, ...]:
     """The domain's lists that the cells of a table come from; its own numbers come from none."""
     names, contexts = domain.names, [one.name for one in domain.contexts]
     match kind.over:
         case "items":
             return tuple(names[: len(names) - len(contexts)])
-        case "contexts" | "own in context":
+        case "contexts":
             return tuple(contexts)
         case "items in context":
             return tuple(names)
@@ -591,43 +571,25 @@ def _axes(kind: TableKind, domain: PublicDomain) -> tuple[str, ...]:
     return kind.axes(names)
 
 
-_KNOWN = ("name", Epsilon.field, Rho.field, "why")
-
-
-def bounds_nobody(law: NoiseLaw) -> bool:
-    """Whether a table of items with this noise counts distinct users, each in all of her cells.
-
-    Rows that are scaled are counted in small units.
-    """
-    return law.kind == IntervalNoise.kind or (law.kind == GaussianNoise.kind and law.unit == 1)
-
-
 @dataclass(frozen=True)
 class StepFacts:
-    """One step, taken or passed over."""
+    """One table of ``auto``, and why it is there."""
 
     name: str
-    """Its name, which is its table's."""
+    """The table's."""
     cost: Fraction
-    """What it cost; 0 where it was passed over."""
     why: str
-    """Why it was taken with that share, or not, in plain words."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What was decided for it: bounds, numbers of items."""
+    """Why it was measured, in plain words."""
+    theta: int | None = None
+    """What its rows were scaled to; None where nobody was bounded."""
     paid_in: str = Epsilon.field
     """What the cost is in: ``epsilon`` or ``rho``."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> StepFacts:
-        rest = {name: value for name, value in facts.items() if name not in _KNOWN}
         paid_in = Rho.field if Rho.field in facts else Epsilon.field
         cost = exact_number(facts[paid_in], f"the {paid_in} of a step")
-        return cls(facts["name"], cost, facts["why"], rest, paid_in)
-
-    @property
-    def is_taken(self) -> bool:
-        """Whether it drew noise, and left a table."""
-        return self.cost > 0
+        return cls(facts["name"], cost, facts["why"], facts.get("theta"), paid_in)
 
 
 @dataclass(frozen=True)
@@ -640,12 +602,16 @@ class AutoFacts:
     """Whether a user's several records at one item count as several."""
     context_per_user: tuple[str, ...]
     """The contexts that are a property of the user: all of them, or none."""
+    path: Literal["short", "rich", "long"]
+    """What users' rows are like."""
+    rich: bool
+    """Whether there are so many users that tastes were looked at."""
+    kappa: float
+    """How far users of long rows like other items."""
     steps: tuple[StepFacts, ...]
-    """The steps in their order, also those that were passed over."""
-    unspent: Fraction
-    """What was charged and not spent: nothing is given back. In ρ, where there is one."""
+    """Its tables in their order."""
     rho: Fraction | None = None
-    """ρ that its steps are paid out of, all of them or all but the first; None: ε alone."""
+    """ρ that its tables are paid out of, all of them or all but the first; None: ε alone."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> AutoFacts:
@@ -653,28 +619,26 @@ class AutoFacts:
             facts["for"],
             facts["repeats"],
             tuple(facts["context_per_user"]),
+            facts["path"],
+            facts["rich"],
+            float(exact_number(facts["kappa"], "the kappa of auto")),
             tuple(map(StepFacts.from_json, facts["steps"])),
-            exact_number(facts["unspent"], "what is unspent"),
             maybe_number(facts.get("rho"), "the rho of auto"),
         )
 
-    @property
-    def taken(self) -> tuple[StepFacts, ...]:
-        """The steps that cost something, in their order."""
-        return tuple(step for step in self.steps if step.is_taken)
-
     def spent(self, paid_in: str) -> Fraction:
-        """What the steps cost together, of those that are paid for in ``epsilon`` or in ``rho``."""
-        return sum((one.cost for one in self.taken if one.paid_in == paid_in), Fraction(0))
+        """What the tables cost together that are paid for in ``epsilon`` or in ``rho``."""
+        costs = {one.name: one.cost for one in self.steps if one.paid_in == paid_in}
+        return sum(added(costs).values(), Fraction(0))
 
     def share(self, step: StepFacts, epsilon: Fraction) -> Fraction:
-        """What a step cost, as a share of what it is paid out of: ρ, or ε of the release."""
+        """What a table cost, as a share of what it is paid out of: ρ, or ε of the release."""
         whole = self.rho if step.paid_in == Rho.field else None
         return step.cost / (whole or epsilon)
 
-    def step(self, name: str) -> StepFacts | None:
-        """A step by its name, or None where there is no such step."""
-        return next((step for step in self.steps if step.name == name), None)
+    def theta(self, name: str) -> int | None:
+        """What the rows of a table were scaled to; None where nobody was bounded."""
+        return next((step.theta for step in self.steps if step.name == name), None)
 
 
 _LONGEST = 60
@@ -1003,20 +967,10 @@ _SUMMARY: dict[str, Shape] = {
     "short": _FLAG,
     "consistency": choice("none", "ancestors"),
 }
-_FEATURES: dict[str, Shape] = {
-    "features": Each(_NAME, 1),
-    "merged": Named(maybe(_NAME)),
-    "profile": Each(_SHARE, 1),
-    "weights": Each(_POSITIVE, 1),
-    "beta": _POSITIVE,
-    "parts": whole_leaf(1),
-    "kinds": Each(Each(whole_leaf(0), 1), 1),
-    "items": Each(whole_leaf(0), 1),
-}
 _TABLES = Tagged(
     "publishing",
     {
-        DENSE: _paid(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_FEATURES}),
+        DENSE: _paid(_TABLE, {"transform": _TRANSFORM}),
         CHOSEN: _paid(_TABLE, {"transform": _TRANSFORM}),
         **dict.fromkeys(SPARSE, _paid(_TABLE | _SUMMARY, {})),
         DISCOVERED: _paid(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, {}),
@@ -1036,6 +990,7 @@ _METHOD = Fields(
     {"norm": choice("l2")},
 )
 _STEP: dict[str, Shape] = {"name": _NAME, "why": _NAME}
+_BOUND: dict[str, Shape] = {"theta": whole_leaf(1)}
 _AUTO = Fields(
     {
         "for": choice("counts", "top", "recommend"),
@@ -1044,12 +999,14 @@ _AUTO = Fields(
         "steps": Each(
             Having(
                 "rho",
-                Fields(_STEP | {"rho": _NOT_NEGATIVE}),
-                Fields(_STEP | {"epsilon": _NOT_NEGATIVE}),
+                Fields(_STEP | {"rho": _POSITIVE}, _BOUND),
+                Fields(_STEP | {"epsilon": _POSITIVE}, _BOUND),
             ),
             1,
         ),
-        "unspent": _NOT_NEGATIVE,
+        "path": choice("short", "rich", "long"),
+        "rich": _FLAG,
+        "kappa": _POSITIVE,
     },
     {"rho": _POSITIVE},
 )

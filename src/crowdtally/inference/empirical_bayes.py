@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ NEAR = 30.0
 least steps none does of a few thousand cells, but of a million, most of them empty."""
 _LOOKED = 20
 """Steps between two looks at how near the prior is."""
+_ZERO = 0.03
+"""What 0 weighs at first, beside 1 for counts that differ by a factor of e."""
 _DOUBT = 40.0
 """Of so many cells that might be anywhere: for intervals, the prior is not known exactly."""
 
@@ -37,8 +40,15 @@ class Prior:
     """
 
     @classmethod
-    def fitted(cls, grid: Floats, likelihoods: Floats, counts: Floats, empty: float = 0.0) -> Prior:
-        """The prior after EM steps from a uniform one, until no other is far more likely.
+    def fitted(
+        cls,
+        grid: Floats,
+        likelihoods: Floats,
+        counts: Floats,
+        start: Floats,
+        enough: float = -inf,
+    ) -> Prior:
+        """The prior after EM steps, until no other is far more likely.
 
         With g_j = Σ_i n_i·L_ij / Σ_k L_ik·w_k, no prior has a log likelihood of more than
         max g_j − Σ n_i above that of w: the logarithm is concave.
@@ -47,11 +57,10 @@ class Prior:
             grid: true counts, in units.
             likelihoods: of each distinct value (row) under each of them (column).
             counts: how many cells have the value.
-            empty: the share of the cells that are taken for empty at first.
+            start: the weights of the first step.
+            enough: a mean of the prior at which no more steps are made.
         """
-        weights = np.full(len(grid), (1 - empty) / len(grid))
-        weights[0] += empty
-        cells = float(counts.sum())
+        weights, cells = start, float(counts.sum())
         if cells <= 0:
             return cls(grid, weights, weights)
         shares = counts / cells
@@ -59,7 +68,8 @@ class Prior:
             # einsum: its sums do not depend on how many threads a machine has, nor wait for them
             chances = np.einsum("ij,j->i", likelihoods, weights)
             gains = np.einsum("i,ij->j", shares / chances, likelihoods)
-            if step >= LEAST and step % _LOOKED == 0 and cells * (gains.max() - 1) <= NEAR:
+            near = cells * (gains.max() - 1) <= NEAR or float(weights @ grid) <= enough
+            if near and step >= LEAST and step % _LOOKED == 0:
                 break
             weights = np.maximum(weights * gains, 1e-300)
         weights /= weights.sum()
@@ -73,6 +83,25 @@ class Prior:
         wide = on_grid(likelihoods, self.doubtful, self.grid, level)
         low, high = np.minimum(wide.low, found.median), np.maximum(wide.high, found.median)
         return Posterior(found.mean, found.median, low, high, found.variance)
+
+
+def uniform(grid: Floats, empty: float = 0.0) -> Floats:
+    """Weights that are alike, but for a share of the cells that are taken for empty."""
+    weights = np.full(len(grid), (1 - empty) / len(grid))
+    weights[0] += empty
+    return weights
+
+
+def by_magnitude(grid: Floats) -> Floats:
+    """Weights that are alike for each doubling of the count, and small for 0.
+
+    EM stops before it has forgotten its start. Where noise hides most counts, this start is the
+    better one: most counts are small, whatever the largest, and few are nothing at all.
+    """
+    ends = np.append((grid[1:] + grid[:-1]) / 2, grid[-1])
+    steps = np.maximum(np.diff(np.log(np.maximum(ends, 1e-9))), _ZERO)
+    weights = np.append(_ZERO, steps)
+    return np.asarray(weights / weights.sum())
 
 
 # What is left for the cells of a summary that are not told apart from noise.

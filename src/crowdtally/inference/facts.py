@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Keeping
-from crowdtally.inference.rows import Norm, Sizes, power_of, read_sizes
-from crowdtally.laws.base import NoiseLaw
+from crowdtally.inference.rows import RowLengths
+from crowdtally.laws.base import Combination, NoiseLaw
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,24 +44,22 @@ class Chosen:
     law: NoiseLaw
     theta: int | None = None
     """What the rows were scaled to; None where nothing was bounded."""
+    times: int = 1
+    """How many cells each value is the sum of, one from each of several independent draws."""
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of one value."""
+        return self.sum_deviation(1)
+
+    def sum_deviation(self, values: int) -> float:
+        """Of the sum of so many values."""
+        return sqrt(self.times) * self.law.std(Combination.of_cells(values))
 
     @property
     def units(self) -> Floats:
         """The values in units, as whole numbers."""
         return np.rint(self.values / float(self.law.unit))
-
-
-@dataclass(frozen=True, eq=False)
-class Binned:
-    """Noisy totals of groups of items."""
-
-    groups: Ints
-    """The group of every item; −1: in none."""
-    values: Floats
-    """The total of each group, as counts."""
-    law: NoiseLaw
-    cap: int
-    """C: what the rows were scaled to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,43 +73,75 @@ class Summary:
     law: NoiseLaw
     keeping: Keeping
     """Which noisy values are kept; after priority sampling, with its final threshold."""
+    bound: int | None = None
+    """What the rows were scaled to; None where nothing says."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemFacts:
-    """All that was released about the items. What was not measured is None."""
+    """What one table says about its cells: a dense table or a summary."""
 
     size: int
     table: Noisy | None = None
-    """All items, bounded. Cells of the crowd hold noise only."""
-    sizes: Noisy | None = None
-    """The histogram of row sizes."""
-    crowd: Chosen | None = None
-    """Items that very many have, measured without bounds and left out of the rows."""
-    zoom: Chosen | None = None
-    """Items that were measured a second time, in rows of their own."""
-    bins: Binned | None = None
-    """Totals of groups of items, nearly without bounds."""
-    head: Chosen | None = None
-    """The largest items, measured as distinct users without bounds."""
     summary: Summary | None = None
     """Instead of ``table``: what a sparse publishing kept."""
-    repeats: bool = False
-    """Whether one user may have an item several times: then the head counts something else."""
-    theta: int | None = None
-    """θ: what the rows of the table were scaled to; None where that is unknown."""
     exact: bool = False
-    """Whether the table itself is unbounded: distinct users of a small domain."""
-    norm: Norm = "l1"
-    """What θ bounds: the sums of rows, or their norms."""
+    """Whether nothing was bounded: then the estimates are of all records."""
+
+
+Path = Literal["short", "rich", "long"]
+"""What users' rows are like: all short; long, and so many that tastes could be looked at; long."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A noisy table of rows that were scaled to a bound."""
+
+    values: Floats
+    """As counts, not in units."""
+    law: NoiseLaw
+    """Of their noise; it knows what a unit is as a count."""
+    bound: int
+
+    @cached_property
+    def std(self) -> float:
+        """The standard deviation of one cell's noise."""
+        return self.law.std()
 
     @property
-    def power(self) -> float:
-        """How long rows are, see :func:`~crowdtally.inference.rows.power_of`."""
-        return power_of(self.norm, repeats=self.repeats)
+    def scale(self) -> float:
+        """The scale b of a Laplace law of the same variance."""
+        return self.std / sqrt(2)
 
-    def read_sizes(self) -> Sizes | None:
-        """What the histogram says; None without one."""
-        if self.sizes is None:
-            return None
-        return read_sizes(self.sizes.values, self.sizes.law.std())
+
+@dataclass(frozen=True, eq=False)
+class AutoFacts:
+    """All that a release of auto says about its items. What was not measured is None."""
+
+    size: int
+    """How many items there are."""
+    lengths: RowLengths
+    path: Path
+    """Which questions followed the lengths of the rows."""
+    items: Scaled | None
+    """All items; where ``short`` is there, from longer rows alone."""
+    short: Scaled | None = None
+    """All items, from the rows that are no longer than its bound: they were not scaled."""
+    total: Scaled | None = None
+    """One value: all records, nearly unbounded."""
+    head: Chosen | None = None
+    """The largest items, measured again."""
+    cells: Scaled | None = None
+    """(items, contexts)."""
+    totals: Scaled | None = None
+    """(contexts,): the sums of the contexts."""
+    repeats: bool = False
+    """Whether several records of a user at one item count as several."""
+    kappa: float = 0.55
+    """How far long rows may differ in taste: the error per unit of shift to short rows."""
+    summary: Summary | None = None
+    """Instead of ``items``: the kept cells of a domain that is too large to list."""
+    zoom: Chosen | None = None
+    """Items that have much of all records, measured again in rows of their own."""
+    head_cells: Chosen | None = None
+    """The head in each context: (items, contexts) values."""

@@ -1,4 +1,4 @@
-"""Lifts, shrunk."""
+"""Lifts: how many times as popular an item is somewhere as elsewhere."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from math import inf, log
 
 import numpy as np
 from numpy.typing import NDArray
-
-from crowdtally.inference.stopping import LAPLACE
-from crowdtally.laws.base import NoiseLaw
-from crowdtally.laws.interval import IntervalNoise
 
 # How much more often items are found somewhere than expected, from noisy counts of them there.
 #
@@ -21,6 +17,8 @@ from crowdtally.laws.interval import IntervalNoise
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+AMONG = 200
+"""Special items are sought among so many of the largest estimates: beyond, all is noise."""
 _STEP = 0.02
 """Of the grid of log lifts: one cell more or less is beyond what anybody tells apart."""
 _LEAST, _MOST = -3.0, 5.0
@@ -158,206 +156,3 @@ def _quantile(posterior: Floats, grid: Floats, share: float) -> Floats:
     before = below[rows, at] - posterior[rows, at]
     part = np.clip((share - before) / np.maximum(posterior[rows, at], 1e-300), 0.0, 1.0)
     return np.asarray(np.exp(grid[at] + (part - 0.5) * _STEP))
-
-
-# Rows of noisy numbers drawn towards zero by as much as they have in common.
-
-STEPS = 25
-RIDGE = 1e-3
-LEAST = 0.05
-WIDEST = 128
-"""Contexts that lend each other strength; beyond, in blocks of so many."""
-
-
-@dataclass(frozen=True)
-class Shrunk:
-    """The posterior of rows ρ_i ~ N(0, S), seen as r_i ~ N(ρ_i, diag V_i)."""
-
-    mean: Floats
-    """(rows, h): the posterior means."""
-    covariance: Floats
-    """(rows, h, h): the posterior covariance of each row."""
-    gain: Floats
-    """(rows, h): how much of a cell's own value went into its mean, from 0 (nothing) to 1."""
-    spread: Floats
-    """(h, h): S, the covariance of the rows themselves."""
-
-
-def mvshrink(values: Floats, variances: Floats) -> Shrunk:
-    """Estimate S by expectation–maximisation and give each row's posterior under it.
-
-    Args:
-        values: (rows, h), the noisy rows.
-        variances: (rows, h) or anything that broadcasts to it, the noise's variances, all > 0.
-
-    S starts at max(mean(r² − V), 0.05·mean r²)·I and takes 25 steps, each with a ridge of 10⁻³ of
-    its mean diagonal. Contexts that go together (Saturday and Sunday) lend each other strength,
-    and where the rows hold no more than noise S falls towards zero and so do the means.
-    """
-    rows, width = values.shape
-    noise = np.broadcast_to(variances, values.shape)
-    if width > WIDEST:
-        return _in_blocks(values, noise)
-    spread = np.eye(width) * _start(values, noise)
-    mean, covariance, gain = _posterior(values, noise, spread)
-    for _ in range(STEPS if rows else 0):
-        spread = (mean.T @ mean + covariance.sum(axis=0)) / rows
-        spread += np.eye(width) * (RIDGE * np.trace(spread) / width)
-        mean, covariance, gain = _posterior(values, noise, spread)
-    return Shrunk(mean, covariance, gain, spread)
-
-
-def _in_blocks(values: Floats, noise: Floats) -> Shrunk:
-    """Neighbouring contexts together, blocks apart: time grows with the cube of a block."""
-    rows, width = values.shape
-    mean, gain = np.zeros((rows, width)), np.zeros((rows, width))
-    covariance, spread = np.zeros((rows, width, width)), np.zeros((width, width))
-    for start in range(0, width, WIDEST):
-        block = slice(start, min(start + WIDEST, width))
-        part = mvshrink(values[:, block], noise[:, block])
-        mean[:, block], gain[:, block] = part.mean, part.gain
-        covariance[:, block, block], spread[block, block] = part.covariance, part.spread
-    return Shrunk(mean, covariance, gain, spread)
-
-
-def _start(values: Floats, noise: Floats) -> float:
-    """The variance S starts from; above zero, so that every matrix can be inverted."""
-    squares = values**2
-    if not values.size:
-        return 0.0
-    return max(float(np.mean(squares - noise)), LEAST * float(np.mean(squares)), 1e-300)
-
-
-def _posterior(values: Floats, noise: Floats, spread: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means S(S+V)⁻¹r and covariances S − S(S+V)⁻¹S: no inverse of S, which may be singular."""
-    width = values.shape[1]
-    total = spread + noise[:, :, None] * np.eye(width)
-    # One common scale keeps the solver away from under- and overflow.
-    scale = np.maximum(np.trace(total, axis1=1, axis2=2) / width, 1e-300)[:, None, None]
-    gain = np.linalg.solve(total / scale, np.broadcast_to(spread, total.shape) / scale)
-    gain = np.swapaxes(gain, 1, 2)  # S(S+V)⁻¹, since both are symmetric
-    mean = np.einsum("ijk,ik->ij", gain, values)
-    covariance = spread - gain @ spread
-    symmetric = (covariance + np.swapaxes(covariance, 1, 2)) / 2
-    return mean, symmetric, np.einsum("ijj->ij", gain)
-
-
-# Lifts of chosen items that were counted in each context: the split head (7U), head rows (9R).
-
-_NO_SHIFT = 1e-9
-"""Of a variance: where there is no common shift, it is known to be this small."""
-_LEAST_FACTOR = 0.05
-"""A factor is at least this: shrinkage may overshoot below nothing."""
-_EXPECTED = 0.2
-"""An item's rows sum to at least this part of what its count lets expect."""
-
-
-@dataclass(frozen=True, eq=False)
-class Head:
-    """Step 7U: distinct users of chosen items in each context, a draw of noise per context."""
-
-    places: Ints
-    """(K,) the items' places in the list."""
-    values: Floats
-    """(K, h) released counts."""
-    deviation: float
-    """Of one cell."""
-    common: float = 0.5
-    """The part of its square that is the context's common shift: half with interval noise, of
-    which √(E[s(s+2)]/6) is the deviation; none where the cells' noises are independent."""
-
-
-def common_of(law: NoiseLaw) -> float:
-    """The part of one cell's variance that all cells of a context have in common."""
-    return 0.5 if isinstance(law, IntervalNoise) else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Step 9R: chosen items × contexts, rows scaled to 1 inside, independent noise."""
-
-    places: Ints
-    """(K,) the items' places in the list."""
-    values: Floats
-    """(K, h) released weights, divided by the grid g."""
-    deviation: float
-    """Of one cell's noise, divided by the grid g."""
-    squares: float = LAPLACE
-    """How far squares of that noise scatter, see :func:`~crowdtally.inference.stopping`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Lifts:
-    """Lifts of chosen items against what was expected of their cells."""
-
-    found: Shrunk
-    """The lifts of single items, relative: ρ (K × h)."""
-    level: Floats
-    """(h,) u_j: by how much more than expected all chosen items were found in a context."""
-    certain: Floats
-    """(h,) how far the level was measured: 0 (not at all) to 1 (exactly)."""
-
-    @property
-    def factor(self) -> Floats:
-        """(K, h) 1 + ρ_ij, at least a little."""
-        return np.asarray(np.maximum(1.0 + self.found.mean, _LEAST_FACTOR))
-
-
-def head_lifts(head: Head, expected: Floats, level_variance: Floats) -> Lifts:
-    """Lifts of the head against what was expected of its cells, e_ij.
-
-    y_ij = e_ij·(1 + u_j)(1 + ρ_ij) + a_j + noise. Each context's interval noise is one common
-    shift a_j plus one number per cell, of equal variance; independent noise has no shift to speak
-    of. The shift is estimated first: taken for
-    lifts it would raise or lower a context's whole head. The level u_j looks much like it, and is
-    told apart only as far as their variances allow. A second round knows how far lifts scatter.
-
-    Args:
-        head: What was released.
-        expected: (K, h), e_ij.
-        level_variance: (h,) how far e may be off for the head of a context as a whole.
-    """
-    own = head.deviation**2 * (1 - head.common)
-    shared = head.deviation**2 * max(head.common, _NO_SHIFT)
-    safe = np.maximum(expected, 1.0)
-    apart = head.values - expected
-    spread = np.zeros(expected.shape[1])
-    for _ in range(2):
-        trust = 1.0 / (own + safe**2 * spread)
-        shift, level, left = _columns(apart, safe, trust, shared, level_variance)
-        unit = safe * (1.0 + level)
-        found = mvshrink((apart - shift - safe * level) / unit, own / unit**2)
-        spread = np.diag(found.spread)
-    return Lifts(found, level, 1.0 - left / level_variance)
-
-
-def _columns(
-    apart: Floats, expected: Floats, trust: Floats, shared: float, level_variance: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """(h,) each: shift, level, and the level's posterior variance: two unknowns per context."""
-    ones = trust.sum(axis=0) + 1.0 / shared
-    cross = (trust * expected).sum(axis=0)
-    squares = (trust * expected**2).sum(axis=0) + 1.0 / level_variance
-    first, second = (trust * apart).sum(axis=0), (trust * expected * apart).sum(axis=0)
-    determinant = ones * squares - cross**2
-    shift = (squares * first - cross * second) / determinant
-    level = (ones * second - cross * first) / determinant
-    return shift, np.maximum(level, _LEAST_FACTOR - 1.0), ones / determinant
-
-
-def row_lifts(rows: Rows, counts: Floats, parts: Floats) -> Lifts:
-    """Lifts from rows of weights: each item's own sum takes the place of its count.
-
-    Args:
-        rows: What was released.
-        counts: (K,) the items' counts: what their sums are expected to be proportional to.
-        parts: (K, h) the part of each item that each context is expected to have; sums to 1.
-    """
-    sums = rows.values.sum(axis=1)
-    expected = np.maximum(sums.sum(), 0.0) * counts / max(float(counts.sum()), 1e-300)
-    # A thousandth of the noise only keeps the division defined where nothing can be seen.
-    safe = np.maximum(np.maximum(sums, _EXPECTED * expected), 1e-3 * rows.deviation)
-    unit = safe[:, None] * np.maximum(parts, 1e-12)
-    found = mvshrink(rows.values / unit - 1.0, (rows.deviation / unit) ** 2)
-    # The columns' levels are part of ρ here: no shift has to be told apart from them.
-    return Lifts(found, np.zeros(parts.shape[1]), found.gain.mean(axis=0))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from crowdtally.core.counts import Keeping
-from crowdtally.inference.empirical_bayes import Prior
+from crowdtally.inference.empirical_bayes import Prior, by_magnitude, uniform
 from crowdtally.inference.facts import Summary
-from crowdtally.inference.joint import Again, seen_twice, twice_binned
 from crowdtally.inference.posterior import (
     BELOW,
     FAR,
@@ -36,6 +35,9 @@ from crowdtally.laws.base import NoiseLaw
 
 FEW = 200
 """Fewer cells say too little about their own prior: it is flat."""
+_ERRORS = 2.0
+"""A prior whose mean is within so many standard errors of that of the values is not fitted on:
+it would fit their noise. On sparse tables that costs up to 5% in squared error."""
 _VERY_SPARSE = 1 / 500
 """Of a mean under a flat prior: tables below it are taken for mostly empty at first."""
 
@@ -45,51 +47,46 @@ def posterior(
     law: NoiseLaw,
     *,
     level: Fraction = LEVEL,
-    also: Again | None = None,
     flat: bool = False,
+    few: int = FEW,
+    rare: bool = False,
 ) -> Posterior:
     """The posterior of every cell of one table, as counts.
 
-    Without ``also``, a larger value never has a smaller mean, median or end of its interval.
+    A larger value never has a smaller mean, median or end of its interval.
 
     Args:
         values: the noisy values, in units.
         law: of their noise; of correlated noise, its margin is used.
         level: of the interval.
-        also: second values of some cells.
-        flat: with a flat prior on counts of at least 0, as for fewer than 200 cells.
+        flat: with a flat prior on counts of at least 0, as for few cells.
+        few: the number of cells below which they are few.
+        rare: whether large counts are thought to be rare before any value is seen: the start of the
+            prior, which is left only as far as the values demand it.
     """
     noisy = np.asarray(values, dtype=np.float64)
-    if flat or noisy.size < FEW:
+    if flat or noisy.size < few:
         found = flat_posterior(noisy, law, level)
     else:
-        found = _mixed(noisy, law, level, also)
+        found = _mixed(noisy, law, level, rare)
     return found.times(float(law.unit))
 
 
-def _mixed(values: Floats, law: NoiseLaw, level: Fraction, also: Again | None) -> Posterior:
+def _mixed(values: Floats, law: NoiseLaw, level: Fraction, rare: bool) -> Posterior:
     noise = Noise(law)
     limit = FAR * noise.deviation
     found = Posterior.empty(len(values))
-    once = np.ones(values.shape, dtype=bool)
-    if also is not None:
-        once[also.places] = False
-        also, clear = also.parted(values, limit)
-        found.put(clear.places, clear.far_apart(values, noise, level))
-    far, near = np.flatnonzero(once & (values > limit)), np.flatnonzero(once & (values <= limit))
+    far, near = np.flatnonzero(values > limit), np.flatnonzero(values <= limit)
     found.put(far, left_alone(values[far], law, level))
-    grid = _grid(values[near], values, noise, also)
+    grid = grid_of(noise.scale, float(values[near].max(initial=0.0)))
     bins = Bins(values[near], noise)
     likelihoods, seen = rows(noise.log(bins.centres[:, None] - grid)), bins.counts > 0
-    matrix, counts = likelihoods[seen], bins.counts[seen]
-    if also is not None:
-        again, times = twice_binned(values, noise, also, grid)
-        # One prior for all: that of the chosen cells alone would believe in their noise.
-        matrix, counts = np.concatenate([matrix, again]), np.concatenate([counts, times])
-    prior = Prior.fitted(grid, matrix, counts, _emptiness(values, noise, grid))
+    start, enough = uniform(grid, _emptiness(values, noise, grid)), -inf
+    if rare and len(near):
+        start = by_magnitude(grid)
+        enough = float(values[near].mean()) + _ERRORS * noise.deviation / sqrt(len(near))
+    prior = Prior.fitted(grid, likelihoods[seen], bins.counts[seen], start, enough)
     found.put(near, bins.spread(prior.posterior(likelihoods, level)))
-    if also is not None:
-        found.put(also.places, seen_twice(values, noise, also, prior, level))
     return found
 
 
@@ -102,14 +99,6 @@ def _emptiness(values: Floats, noise: Noise, grid: Floats) -> float:
     mean = max(float(values.mean()), noise.deviation / sqrt(len(values)))
     share = mean / float(grid.mean())
     return 1 - share if share < _VERY_SPARSE else 0.0
-
-
-def _grid(near: Floats, values: Floats, noise: Noise, also: Again | None) -> Floats:
-    """Fine enough for the sharper of both noises."""
-    largest = float(near.max(initial=0.0))
-    if also is None:
-        return grid_of(noise.scale, largest)
-    return grid_of(min(noise.scale, also.noise.scale), max(largest, also.largest(values)))
 
 
 class Bins:
@@ -181,7 +170,7 @@ def sparse_posterior(summary: Summary, size: int, level: Fraction) -> tuple[Post
     else:
         # Missing cells hardly say which small count they have: where few are kept, it is 0.
         empty = max(1 - 2 * len(values) / size, 0.0)
-        prior = Prior.fitted(grid, matrix, counts, empty)
+        prior = Prior.fitted(grid, matrix, counts, uniform(grid, empty))
         kept.put(near, bins.spread(prior.posterior(likelihoods, level)))
         others = prior.posterior(missing[None, :], level)
     return kept.times(unit), others.times(unit)

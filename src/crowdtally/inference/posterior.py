@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +34,11 @@ class Noise:
     """One law, as an estimate sees it. All in units of the law."""
 
     law: NoiseLaw
-    ratio: float = 1.0
-    """What the values, and so their noise, were multiplied by."""
 
     @property
     def deviation(self) -> float:
         """The standard deviation, in units."""
-        return self.ratio * self.law.std() / float(self.law.unit)
+        return self.law.std() / float(self.law.unit)
 
     @property
     def scale(self) -> float:
@@ -55,9 +52,7 @@ class Noise:
 
     def log(self, differences: Floats) -> Floats:
         """Log Pr[noise = difference], the next whole unit of it."""
-        return np.asarray(
-            self.law.log_probabilities(np.rint(differences / self.ratio)), dtype=np.float64
-        )
+        return np.asarray(self.law.log_probabilities(np.rint(differences)), dtype=np.float64)
 
 
 def grid_of(scale: float, largest: float) -> Floats:
@@ -220,34 +215,3 @@ def _noise_at(below: Floats, points: Floats, mass: Floats) -> Floats:
     part = np.clip((mass - lower) / np.maximum(below[at] - lower, 1e-300), 0.0, 1.0)
     # Of whole units the quantile is a unit; of coarser points, somewhere before the next.
     return np.asarray(points[at] if step == 1.0 else points[at] + step * (part - 0.5))
-
-
-_FARTHEST = 7.0
-"""Of a logarithm: a factor of a thousand says no less than a larger one."""
-
-
-def scattered(counts: Posterior, share: float | Floats, level: Fraction) -> Posterior:
-    """The same counts with a further error of their factor: its logarithm has the deviation given.
-
-    Factors err by factors: twice is as likely as half, so an interval reaches farther up than down.
-    """
-    reach = np.minimum(_reach(level) * np.asarray(share, dtype=np.float64), _FARTHEST)
-    down, up = -np.expm1(-reach) * counts.mean, np.expm1(reach) * counts.mean
-    return Posterior(
-        counts.mean.copy(),
-        counts.median.copy(),
-        np.maximum(counts.median - np.hypot(counts.median - counts.low, down), 0.0),
-        counts.median + np.hypot(counts.high - counts.median, up),
-        counts.variance + (share * counts.mean) ** 2,
-    )
-
-
-def normal(mean: Floats, variance: Floats, level: Fraction) -> Posterior:
-    """Counts of at least 0, known with normal errors."""
-    reach = _reach(level) * np.sqrt(variance)
-    return Posterior(mean, mean, np.maximum(mean - reach, 0.0), mean + reach, variance)
-
-
-def _reach(level: Fraction) -> float:
-    """Half the width of an interval of a standard normal error."""
-    return NormalDist().inv_cdf(float(1 + level) / 2)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,39 +17,17 @@ from crowdtally.core.hierarchy import (
     fitted_squares,
     range_weights,
 )
-from crowdtally.core.layout import (
-    CONTEXTS,
-    EDGES,
-    HEAD_ROWS,
-    ITEMS,
-    SIZES,
-    SPLIT_HEAD,
-    TASTES,
-    Buckets,
-    Coefficients,
-    Crossed,
-    Nodes,
-    Picked,
-)
+from crowdtally.core.layout import EDGES, ITEMS, Buckets, Coefficients, Nodes
 from crowdtally.curator.converse import Released
+from crowdtally.curator.methods.auto import Design, outcome_of, released_facts
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.auto.course import SoFar, so_far
-from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.estimating import as_floats, item_facts
 from crowdtally.format import NoisyTable
 from crowdtally.format.manifest import SPARSE, SummaryFacts
-from crowdtally.inference.contexts import LARGEST, ContextEstimates, ContextFacts, estimate_contexts
-from crowdtally.inference.facts import Chosen, Ints, ItemFacts, Noisy, Summary
-from crowdtally.inference.items import estimate_items
-from crowdtally.inference.lifts import Head, Rows, common_of
-from crowdtally.inference.rows import read_sizes
-from crowdtally.inference.stopping import squares_of
-from crowdtally.inference.tastes import Tastes
+from crowdtally.inference.auto import estimate_auto as from_auto
+from crowdtally.inference.auto_cells import estimate_cells
 from crowdtally.lab.rehearse import check_size
-from crowdtally.laws.base import NoiseLaw, as_counts
+from crowdtally.laws.base import as_counts
 from crowdtally.reader.estimates.cell_sums import Sampled
-from crowdtally.reader.estimates.contexts import tastes_of
-from crowdtally.reader.estimates.facts import over_contexts
 
 # What a reader would take for every cell's count, from a noisy table that was not saved.
 #
@@ -180,8 +159,6 @@ def _from_buckets(buckets: Floats, sketching: Sketching) -> Floats:
 # The facts are those that the files of a release hold, and the estimates are the reader's: the
 # same functions of ``estimation``, from the same numbers.
 
-_AGAIN = "_again"
-
 
 @dataclass(frozen=True, eq=False)
 class AutoEstimates:
@@ -193,97 +170,26 @@ class AutoEstimates:
     """Of every item, or cell of attributes: least squared error."""
     median: Floats
     """The same with the least absolute error."""
-    contexts: ContextEstimates | None = None
-    """Of items in contexts, where they were not counted themselves."""
-    counted: Floats | None = None
-    """Of items in contexts, where a short list was counted in each of them."""
-
-    @property
-    def edges(self) -> Floats | None:
-        """Of every item in every context, a row for each item."""
-        if self.contexts is None:
-            return self.counted
-        width = len(self.contexts.shares)
-        if len(self.mean) * width <= LARGEST:
-            return self.contexts.matrix().mean
-        return np.stack([self.contexts.column(one).mean for one in range(width)], axis=1)
+    edges: Floats | None = None
+    """Of every item in every context, a row for each item; None without contexts."""
 
     def by_table(self) -> dict[str, Floats]:
         """The tables of items, and of items in context; or of cells."""
-        edges = self.edges
-        if edges is not None:
-            return {ITEMS.name: self.mean, EDGES.name: edges.ravel()}
-        return {self.name: self.mean}
+        if self.edges is None:
+            return {self.name: self.mean}
+        return {ITEMS.name: self.mean, EDGES.name: self.edges.ravel()}
 
 
 def estimate_auto(request: Request, run: Released) -> AutoEstimates:
     """The reader's estimates, from what one run released."""
-    design, released = Design.of(request), so_far(run)
-    check_size(EDGES.name, design.items * design.contexts)
-    name, short = design.table.name, released.table(EDGES.name)
-    if short is not None:
-        facts = ItemFacts(short.layout.size, Noisy(as_floats(short), short.law), exact=True)
-        cells = estimate_items(facts)
-        mean, median = (one.reshape(design.items, -1) for one in (cells.mean, cells.median))
-        return AutoEstimates(name, mean.sum(axis=1), median.sum(axis=1), counted=mean)
-    items = estimate_items(_item_facts(design, released))
-    found = _context_facts(design, released)
-    contexts = None if found is None else estimate_contexts(items, found)
-    return AutoEstimates(name, items.mean, items.median, contexts)
-
-
-def _item_facts(design: Design, released: SoFar) -> ItemFacts:
-    """All that a reader is told of items: also what steps of contexts measured of them."""
-    table = released.table(design.table.name)
-    if table is not None and table.cells is not None:
-        keeping = SummaryFacts.from_json(table.facts).keeping
-        kept = Summary(np.asarray(table.cells, np.int64), as_floats(table), table.law, keeping)
-        return replace(item_facts(design, replace(released, tables=())), summary=kept)
-    facts = item_facts(design, released)
-    split, head = _cells(released, SPLIT_HEAD.name), released.table(SPLIT_HEAD.name)
-    if facts.head is None and split is not None and head is not None:
-        places, values, _ = split
-        law = over_contexts(head.law, values.shape[1])
-        return replace(facts, head=Chosen(places, values.sum(axis=1), law))
-    return facts
-
-
-def _context_facts(design: Design, released: SoFar) -> ContextFacts | None:
-    totals, sizes = released.table(CONTEXTS.name), released.table(SIZES.name)
-    if totals is None or sizes is None:
-        return None
-    split, rows = _cells(released, SPLIT_HEAD.name), _cells(released, HEAD_ROWS.name)
-    return ContextFacts(
-        as_floats(totals),
-        totals.law.std(),
-        read_sizes(as_floats(sizes), sizes.law.std()).users,
-        design.repeats,
-        None if split is None else Head(*split[:2], split[2].std(), common_of(split[2])),
-        _tastes(released),
-        None if rows is None else Rows(*rows[:2], rows[2].std(), squares_of(rows[2])),
-    )
-
-
-def _finest(released: SoFar, name: str) -> NoisyTable | None:
-    """A table; where its noise was refined, what that left says all."""
-    return released.table(f"{name}{_AGAIN}") or released.table(name)
-
-
-def _cells(released: SoFar, name: str) -> tuple[Ints, Floats, NoiseLaw] | None:
-    """Chosen items, their values in each context, and the law of their noise."""
-    table, totals = _finest(released, name), released.table(CONTEXTS.name)
-    if table is None or totals is None:
-        return None
-    return _places(table), as_floats(table).reshape(-1, totals.layout.size), table.law
-
-
-def _places(table: NoisyTable) -> Ints:
-    layout = table.layout
-    if not isinstance(layout, Crossed) or not isinstance(layout.first, Picked):
-        raise TypeError(f"the table {table.name!r} is of chosen items in contexts")
-    return layout.first.places
-
-
-def _tastes(released: SoFar) -> Tastes | None:
-    table = _finest(released, TASTES.name)
-    return None if table is None else tastes_of(table.facts, as_floats(table), table.law)
+    design = Design.of(request)
+    check_size(EDGES.name, design.size * prod(len(axis) for axis in design.contexts))
+    facts = released_facts(design, outcome_of(run), run.tables)
+    found = from_auto(facts)
+    items, edges = found.items, None
+    if facts.cells is not None:
+        edges = estimate_cells(facts, found).cells.mean
+    elif facts.totals is not None:
+        totals = np.maximum(facts.totals.values, facts.totals.scale / 2)
+        edges = items.mean[:, None] * (totals / totals.sum())
+    return AutoEstimates(design.items.name, items.mean, items.median, edges)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.core.registry import Registry
+from crowdtally.core.values import fitting, public
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 
-# Methods by name: ``BOUNDING[+CHOICE][/TRANSFORM][/PUBLISHING]``, such as
+# Methods by name: ``METHOD[+CHOICE][/TRANSFORM][/SUMMARY]``, such as
 # ``dpsense+rank/filter``.
 #
 # What is left out is ``none`` and ``dense``, so every method has one spelling.
@@ -23,12 +24,10 @@ from crowdtally.errors import UsageError, did_you_mean
 
 @dataclass(frozen=True)
 class Method:
-    """A bounding, perhaps a private choice of its bound, a transform and a publishing.
+    """A bounding, perhaps a private choice of its bound, a transform and a summary.
 
     >>> str(Method.of("dpsense+rank/filter"))
     'dpsense+rank/filter'
-    >>> Method.of("sra/haar").options
-    {'bounding': 'sra', 'choose': None, 'transform': 'haar', 'publishing': 'dense'}
     """
 
     bounding: str
@@ -55,7 +54,7 @@ class Method:
             else:
                 raise UsageError(
                     f"the method {name!r} has the form {form!r}: after the bounding come at most a "
-                    f"transform ({', '.join(TRANSFORMS)}) and then a publishing "
+                    f"transform ({', '.join(TRANSFORMS)}) and then a summary "
                     f"({', '.join(PUBLISHINGS)}), such as sra/dyadic/filter."
                 )
         return cls(bounding, choice or None, transform, publishing)
@@ -66,13 +65,28 @@ class Method:
         return "/".join([f"{self.bounding}{choice}", *forms])
 
     @property
-    def options(self) -> dict[str, str | None]:
-        """What a release is asked for it."""
+    def fields(self) -> frozenset[str]:
+        """The fields of its parts."""
+        return frozenset().union(*(public(kind) for kind in self._kinds.values()))
+
+    def options(self, fields: Mapping[str, object]) -> dict[str, Any]:
+        """What a release is asked for it, each part with those of the fields that it has."""
+        chosen = {} if self.choice is None else {"choose": self.choice}
+        if chosen and "choose" not in self.fields:
+            raise UsageError(f"{self.bounding} has no private choice of its bound.")
+        found = {name: fitting(kind, {**fields, **chosen}) for name, kind in self._kinds.items()}
+        if self.publishing == "dense":
+            del found["summary"]
+        if self.transform == "none":
+            del found["transform"]
+        return found
+
+    @property
+    def _kinds(self) -> dict[str, Any]:
         return {
-            "bounding": self.bounding,
-            "choose": self.choice,
-            "transform": self.transform,
-            "publishing": self.publishing,
+            "method": BOUNDINGS.load(self.bounding),
+            "summary": PUBLISHINGS.load(self.publishing),
+            "transform": TRANSFORMS.load(self.transform),
         }
 
 

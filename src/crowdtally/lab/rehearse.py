@@ -125,10 +125,17 @@ class Rehearsal:
     def halfway(self, seed: int, draws: Draws) -> Halfway:
         """All questions answered but the last one, and that one counted."""
         answers: tuple[Answer, ...] = ()
-        while len(answers) < self.method.questions - 1:
-            answers += (self.answer(answers, seed, draws),)
-        question = self.after(answers)[1]
-        return Halfway(answers, question, self.counted(question, len(answers), seed))
+        while True:
+            asking, question = self.after(answers)
+            counted = self.counted(question, len(answers), seed)
+            if len(answers) == self.method.questions - 1:
+                return Halfway(answers, question, counted)
+            answer = question.draw(counted.found, draws)
+            try:
+                asking.send(answer)
+            except StopIteration:  # a method that asks fewer questions than it may
+                return Halfway(answers, question, counted)
+            answers += (answer,)
 
     def finish(self, halfway: Halfway, draws: Draws) -> Released:
         """What is released, with the noise of the last answer drawn now."""

@@ -296,7 +296,7 @@ def _compared(name: str, old: object, new: object) -> Iterator[str]:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping) and "sha256" not in old:
         for key in sorted({*old, *new}):
-            inner = f"{name} {key}" if name else f"--{key.replace('_', '-')}"
+            inner = f"{name} {key}" if name else key.replace("_", "-")
             yield from _compared(inner, old.get(key), new.get(key))
     else:
         yield f"{name} was {_said(old)} and is {_said(new)}"

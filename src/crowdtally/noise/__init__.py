@@ -8,7 +8,6 @@
     digits      one base-256 digit of a geometric number, by a table of certified boundaries
     geometric   Pr[G=k] ∝ e^(−xk), digit by digit
     laplace     Pr[X=k] ∝ e^(−|k|/b), a difference of two geometric numbers
-    refining    noise of half the scale beneath Laplace noise that was drawn before
     gaussian    Pr[Z=k] ∝ e^(−k²/(2σ²)), whole or beyond a cut (gaussian_cells, falling)
     interval    Pr[z] ∝ e^(−ε(max z⁺ + max z⁻)) on K cells together
     bernoulli   coins of rational and of real probability

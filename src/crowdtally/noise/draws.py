@@ -18,7 +18,6 @@ from crowdtally.noise import bernoulli as coins
 from crowdtally.noise.exponential import Multiplicities, Scores, choose, choose_among, interval
 from crowdtally.noise.gaussian import discrete_gaussian, gaussian_beyond
 from crowdtally.noise.geometric import Integers, difference, geometric
-from crowdtally.noise.refining import refined
 from crowdtally.noise.skip import hits
 from crowdtally.noise.source import WordSource, system_words, uniforms_below
 
@@ -35,13 +34,6 @@ class Draws(Protocol):
         Up to 2^16 at a time; each time ``geometric`` is called twice, first for G, then for G′.
         """
         return difference(self.geometric, scale, size)
-
-    def refine(self, noise: Integers, scale: Fraction) -> Integers:
-        """Returns noise of half the scale beneath ``noise``, which ``laplace`` drew with ``scale``.
-
-        The sum of it and of something independent is ``noise``. All of it from ``geometric``.
-        """
-        return refined(self.geometric, noise, scale)
 
     def interval(self, rate: Fraction, size: int) -> Integers:
         """Returns integers z distributed together as Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻)).

@@ -25,14 +25,14 @@ RECORDS = ct.read(EMPTY, user="u", item="item", contexts=["day"])
 DOMAIN = ct.Domain(ITEMS, DAYS)
 FORMS: list[dict[str, Any]] = [
     {},
-    {"max_records": 3, "split": {"items": "1/4", "edges": "3/4"}},
-    {"bounding": "hpa"},
-    {"bounding": "dpsense", "count": "users", "choose": "rank"},
-    {"transform": "haar", "ordered": "day"},
-    {"transform": "dyadic", "ordered": "day"},
-    {"transform": "sketch", "buckets": 64},
-    {"publishing": "filter", "size": 50},
-    {"publishing": "filter-priority", "size": 50},
+    {"method": ct.SRA(3), "split": {"items": "1/4", "edges": "3/4"}},
+    {"method": ct.HPA()},
+    {"method": ct.DPSense(choose="rank"), "count": "users"},
+    {"transform": ct.Haar("day")},
+    {"transform": ct.Dyadic("day")},
+    {"transform": ct.Sketch(64)},
+    {"summary": ct.Filter(size=50)},
+    {"summary": ct.FilterPriority(50)},
     {"pairs": True},
 ]
 
@@ -44,7 +44,7 @@ def request_at(epsilon: object, form: dict[str, Any]) -> Any:
         records,
         ct.Domain(ITEMS) if simple else DOMAIN,
         epsilon=epsilon,
-        **({"max_records": 10} | form),
+        **({"method": ct.SRA(10)} | form),
     )
 
 
@@ -52,7 +52,7 @@ def planned(form: dict[str, Any], **more: Any) -> ct.Plan:
     simple = "pairs" in form
     records = ct.read(EMPTY, user="u", item="item") if simple else RECORDS
     return ct.plan(
-        records, ct.Domain(ITEMS) if simple else DOMAIN, **({"max_records": 10} | form), **more
+        records, ct.Domain(ITEMS) if simple else DOMAIN, **({"method": ct.SRA(10)} | form), **more
     )
 
 
@@ -82,7 +82,7 @@ def test_a_request_at_another_epsilon_is_the_request_made_anew(form: dict[str, A
 def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> None:
     rows = pa.table({"u": ["a"], "item": ["i1"], "day": [3]})
     records = ct.read(rows, user="u", item="item", contexts=["day"])
-    plan = ct.plan(records, DOMAIN, half_width="12.5", max_records=10)
+    plan = ct.plan(records, DOMAIN, half_width="12.5", method=ct.SRA(10))
     made = ct.release(
         records,
         DOMAIN,
@@ -90,7 +90,7 @@ def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> No
         ledger=tmp_path / "l",
         dataset="d",
         new_dataset=True,
-        max_records=10,
+        method=ct.SRA(10),
     )
     row = made.top(1)[0]
     assert row.high is not None
@@ -101,18 +101,18 @@ def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> No
 
 def test_discovered_items() -> None:
     records = ct.read(EMPTY, user="u", item="item")
-    plan = ct.plan(records, half_width=10, discover_items=True, delta="1e-9", max_records=2)
+    plan = ct.plan(records, half_width=10, method=ct.Discover("item", 2), delta="1e-9")
     (table,) = plan.request.discovery.tables  # type: ignore[union-attr]
     assert table.rule.law.half_width(Fraction(19, 20)) == 10
     assert "but for a probability of 1e-9" in str(plan)
     with pytest.raises(ct.UsageError, match="say accuracy_of='item'"):
         ct.plan(
-            records, half_width=10, accuracy_of="sum:2", discover_items=True, delta="1e-9",
+            records, half_width=10, accuracy_of="sum:2", method=ct.Discover("item"), delta="1e-9",
         )  # fmt: skip
 
 
 def test_odds_are_said() -> None:
-    text = str(ct.plan(RECORDS, DOMAIN, half_width=60, max_records=10))
+    text = str(ct.plan(RECORDS, DOMAIN, half_width=60, method=ct.SRA(10)))
     first, second, third = text.splitlines()[:3]
     assert first.startswith("For 95% of the noise in one item's count within ±60 type epsilon=")
     assert "one of 50% at most 73" in second
@@ -133,12 +133,12 @@ def test_odds_are_said() -> None:
         ({"half_width": 5, "accuracy_of": "sum:1.5"}, "received 'sum:1.5'"),
         ({"half_width": 5, "accuracy_of": "cells"}, "accuracy_of takes item, cell or sum:R"),
         ({"half_width": 5, "accuracy_of": "sum:701"}, "more than the 700 cells of the table 'edge"),
-        ({"half_width": "0.001", "max_records": 4000}, "an epsilon above 1000, which protects"),
+        ({"half_width": "0.001", "method": ct.SRA(4000)}, "an epsilon above 1000, which protects"),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ct.UsageError) as raised:
-        ct.plan(RECORDS, DOMAIN, **({"max_records": 10} | given))
+        ct.plan(RECORDS, DOMAIN, **({"method": ct.SRA(10)} | given))
     assert words in str(raised.value)
 
 
@@ -196,13 +196,11 @@ def test_a_found_epsilon_is_checked_against_the_budget() -> None:
 
 
 @pytest.mark.usefixtures("_ledger")
-@pytest.mark.parametrize("command", [["plan"], ["release", "--dry-run"]])
-def test_what_will_be_noise_is_said_first(command: list[str]) -> None:
+def test_what_will_be_noise_is_said_first() -> None:
     floor = DiscreteLaplace(Fraction(1)).floor(100)
     enough = (floor + 1) * 100
-    verb, *more = command
     for total, noise in ((enough, False), (floor * 100, True)):
-        words = [verb, *COMMAND[1:], *more, "--epsilon", "1", "--guess-total", str(total)]
+        words = ["plan", *COMMAND[1:], "--epsilon", "1", "--guess-total", f"{total}"]
         ended = crowdtally(*words)
         assert ended.code == 0, str(ended)
         assert ended.out.startswith("This will be noise") == noise
@@ -210,28 +208,29 @@ def test_what_will_be_noise_is_said_first(command: list[str]) -> None:
         (table,) = json.loads(crowdtally(*words, "--json").out)["tables"]
         assert table["will_be_noise"] is noise
         assert table["noise_floor"] == floor
-    silent = crowdtally(verb, *COMMAND[1:], *more, "--epsilon", "1")
-    assert "This will be noise" not in silent.out
-    assert f"A count above {floor} is told apart from noise" in silent.out
+    for command in (["plan"], ["release", "--dry-run"]):
+        silent = crowdtally(*command, *COMMAND[1:], "--epsilon", "1")
+        assert "This will be noise" not in silent.out
+        assert f"A count above {floor} is told apart from noise" in silent.out
     assert "Counted: Each row is counted once, as a person of its own" in silent.out
 
 
 def test_guesses_of_records_are_bounded_by_users() -> None:
-    """100 users of 1,000 records each have 1,000 counted at --max-records 10, not 100,000."""
+    """100 users of 1,000 records each have 1,000 counted at a bound of 10, not 100,000."""
     guessed = {"guess_users": 100, "guess_records": 100_000}
-    plan = ct.plan(RECORDS, DOMAIN, epsilon=10, **({"max_records": 10} | guessed))
+    plan = ct.plan(RECORDS, DOMAIN, epsilon=10, **({"method": ct.SRA(10)} | guessed))
     items, edges = plan.as_dict()["tables"]
     assert (items["guessed_per_cell"], edges["guessed_per_cell"]) == (10, 1000 / 700)
     assert items["will_be_noise"]
     assert str(plan).startswith("This will be noise: spread evenly over the 100 cells of")
-    alone = ct.plan(RECORDS, DOMAIN, epsilon=10, guess_records=100_000, max_records=10).as_dict()[
-        "tables"
-    ][0]
+    alone = ct.plan(
+        RECORDS, DOMAIN, epsilon=10, guess_records=100_000, method=ct.SRA(10)
+    ).as_dict()["tables"][0]
     assert (alone["guessed_per_cell"], alone["will_be_noise"]) == (1000, False)
 
 
 def test_a_private_choice_says_at_most() -> None:
-    plan = ct.plan(RECORDS, DOMAIN, epsilon=1, choose="rank", max_records=20)
+    plan = ct.plan(RECORDS, DOMAIN, epsilon=1, method=ct.SRA(20, choose="rank"))
     assert "At most 20 records of each user are counted (or fewer:" in str(plan)
 
 
@@ -240,7 +239,7 @@ def test_more_cells_need_more() -> None:
     one, cell, many = (
         float(
             ct.plan(
-                RECORDS, DOMAIN, half_width=90, accuracy_of=of, max_records=10
+                RECORDS, DOMAIN, half_width=90, accuracy_of=of, method=ct.SRA(10)
             ).request.epsilon.value
         )
         for of in ("item", "cell", "sum:100")

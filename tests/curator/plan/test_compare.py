@@ -31,16 +31,16 @@ from kit.publishing import visits
 # ---- What ``plan`` advises on publishing: what was measured to be right (docs/sparse.md) ---------
 
 
-def advice(cells, query, epsilon, **form):
+def advice(cells, query, epsilon, total=None, **form):
     """Advice on a table of two attributes with so many cells in all."""
     domain = ct.Domain(attributes={"a": range(cells // 1000), "b": range(1000)})
     records = ct.read("nowhere.parquet", user_per_row=True, attributes=["a", "b"])
     request = make_request(records, domain, epsilon=epsilon, **form)
-    return make_plan(request, query_cells=query).as_dict()["advice"]
+    return make_plan(request, query_cells=query, guess_total=total).as_dict()["advice"]
 
 
 def summary(size, total):
-    return {"publishing": "filter-priority", "size": size, "guess_total": total}
+    return {"summary": ct.FilterPriority(size), "total": total}
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_the_least_error_is_chosen(cells, query, epsilon, size, total, choice):
 
 
 def test_without_a_guess_nothing_is_weighed():
-    few = advice(10**6, 100, "1", publishing="filter", size=1000)
-    many = advice(10**9, 100, "1", publishing="filter", size=1000)
+    few = advice(10**6, 100, "1", summary=ct.Filter(size=1000))
+    many = advice(10**9, 100, "1", summary=ct.Filter(size=1000))
     assert (few["choose"], many["choose"]) == ("dense", "filter-priority")
     assert few["cut_loses_at_most"] is None
     assert "--guess-total" in few["why"]
@@ -86,7 +86,7 @@ def test_without_a_guess_nothing_is_weighed():
 
 
 def test_a_dense_plan_is_advised_too():
-    assert advice(10**6, 10, "0.1", guess_total=50_000)["choose"] == "filter-priority"
+    assert advice(10**6, 10, "0.1", total=50_000)["choose"] == "filter-priority"
     assert advice(10**6, 10, "0.1")["size"] == 100_000
 
 
@@ -106,14 +106,14 @@ def test_the_command_says_it(tmp_path, monkeypatch):
     command = [
         "plan", str(tmp_path / "people.csv"), "--user-per-row", "--attributes", "a",
         "--values", "a=0..9999",
-        "--epsilon", "0.1", "--dataset", "x", "--publishing", "filter", "--size", "100",
+        "--epsilon", "0.1", "--dataset", "x", "--summary", "filter:size=100",
         "--guess-total", "5000", "--query-cells", "10", "--new-dataset",
     ]  # fmt: skip
     ended = crowdtally(*command)
     assert ended.code == 0, str(ended)
     assert "A sum over 10 cells of the table 'cells'" in ended.out
     assert (
-        "holds 5, of which a cut may lose half, or all. For it choose --publishing filter-"
+        "holds 5, of which a cut may lose half, or all. For it choose --summary filter-"
         in ended.out
     )
     facts = json.loads(crowdtally(*command, "--json").out)["advice"]
@@ -135,13 +135,17 @@ def plan(guesses: dict[str, int] | None = None, **options: Any) -> dict[str, Any
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_the_noise_of_both(delta: object) -> None:
-    facts = plan(max_records=100, count="users", delta=delta)["prices"]
+    facts = plan(method=ct.SRA(100), count="users", delta=delta)["prices"]
     pure = make_request(
-        ct.read(ROWS, user="user", item="item"), DOMAIN, epsilon=1, max_records=100, count="users"
+        ct.read(ROWS, user="user", item="item"),
+        DOMAIN,
+        epsilon=1,
+        method=ct.SRA(100),
+        count="users",
     )
     given = delta or "1e-9"
     bought = make_request(
-        ct.read(ROWS, user="user", item="item"), DOMAIN, epsilon=1, max_records=100,
+        ct.read(ROWS, user="user", item="item"), DOMAIN, epsilon=1, method=ct.SRA(100),
         count="users", delta=given, noise="gaussian",
     )  # fmt: skip
     assert facts["given"] is bool(delta)
@@ -151,7 +155,7 @@ def test_the_noise_of_both(delta: object) -> None:
 
 
 def test_where_a_delta_buys_nothing_it_says_so() -> None:
-    facts = plan(max_records=1)["prices"]
+    facts = plan(method=ct.SRA(1))["prices"]
     assert facts["std"]["items"] > facts["pure_std"]["items"]
     assert facts["words"].startswith("A delta would not help here: with delta = 1e-9 the same ")
     assert "buy" not in facts["words"]
@@ -176,10 +180,10 @@ def test_the_errors_of_auto_by_guesses() -> None:
 
 def test_a_delta_above_one_over_the_users_is_warned_of() -> None:
     guesses = {"guess_users": 5000, "guess_records": 500_000}
-    assert plan(guesses, max_records=5, delta="1e-9")["delta_warning"] is None
-    words = plan(guesses, max_records=50, count="users", delta="1e-3")["delta_warning"]
+    assert plan(guesses, method=ct.SRA(5), delta="1e-9")["delta_warning"] is None
+    words = plan(guesses, method=ct.SRA(50), count="users", delta="1e-3")["delta_warning"]
     assert "Delta 0.001 is more than one over the guessed 5000 users" in words
-    assert plan(max_records=50, count="users", delta="1e-3")["delta_warning"] is None
+    assert plan(method=ct.SRA(50), count="users", delta="1e-3")["delta_warning"] is None
 
 
 # ---- Theorem 2, corrected: against enumeration, and against what the paper prints ----------------

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.values import read
 from crowdtally.curator.plan.guesses import Imagined, laplace_like
 from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import make_request
+from crowdtally.curator.summaries import PUBLISHINGS
 
 # ---- What ``plan`` says is what ``release`` does -------------------------------------------------
 
@@ -39,8 +41,8 @@ def released(folder: Path, **options: Any) -> dict[str, Any]:
 
 
 def test_the_noise_of_dpsense_s_is_scaled(tmp_path: Path) -> None:
-    """--scalings 2: the counts are published times 2, and so is their noise."""
-    both = released(tmp_path, bounding="dpsense-s", scalings="2", count="users", max_records=1)
+    """A scaling of 2: the counts are published times 2, and so is their noise."""
+    both = released(tmp_path, method=ct.DPSenseS(1, scalings="2"), count="users")
     assert both["planned"]["noise_std"] == both["made"]["noise"]["std"]
     assert both["planned"]["noise_std"] == pytest.approx(2 * 2**0.5, rel=1e-3)
 
@@ -51,7 +53,7 @@ def test_quantities_multiply_the_noise() -> None:
 
     def planned(**roles: Any) -> dict[str, Any]:
         records = ct.read(ROWS, user="who", item="item", **roles)
-        request = make_request(records, ct.Domain(["x", "y"]), epsilon=1, max_records=4)
+        request = make_request(records, ct.Domain(["x", "y"]), epsilon=1, method=ct.SRA(4))
         return make_plan(request, **guesses).as_dict()
 
     once, several = planned(), planned(quantity="age", max_quantity=5)
@@ -73,7 +75,8 @@ def attributes(values: int, **options: Any) -> tuple[ct.Records, ct.Domain, dict
 def test_a_range_of_a_transform_has_few_nodes_or_coefficients(kind: str, tmp_path: Path) -> None:
     """The planned error of a range is near the one that a reader is told."""
     values, query = 4000, 1000
-    records, domain, options = attributes(values, transform=kind, ordered="home")
+    transform = ct.Dyadic("home") if kind == "dyadic" else ct.Haar("home")
+    records, domain, options = attributes(values, transform=transform)
     request = make_request(records, domain, epsilon=1, **options)
     planned = make_plan(request, query_cells=query).as_dict()["advice"]["errors"]["dense"]
     rows = pa.table({"home": np.arange(values)})
@@ -96,8 +99,8 @@ def test_a_range_of_a_transform_has_few_nodes_or_coefficients(kind: str, tmp_pat
 def test_where_two_are_alike_nothing_is_left_out() -> None:
     """A sample of as many cells as there are is no sample: dense is advised, and is accepted."""
     records, domain, _ = attributes(1000)
-    request = make_request(records, domain, epsilon=1, guess_total=10**9)
-    found = make_plan(request, query_cells=1000).as_dict()["advice"]
+    request = make_request(records, domain, epsilon=1)
+    found = make_plan(request, query_cells=1000, guess_total=10**9).as_dict()["advice"]
     assert found["errors"]["priority"] == pytest.approx(found["errors"]["dense"], rel=0.2)
     assert found["choose"] == "dense"
 
@@ -107,12 +110,11 @@ def test_where_two_are_alike_nothing_is_left_out() -> None:
 @pytest.mark.parametrize("values", [10**3, 10**6])
 def test_what_is_advised_is_accepted(total: int, query: int, values: int) -> None:
     records, domain, _ = attributes(values)
-    request = make_request(records, domain, epsilon=1, guess_total=total)
-    found = make_plan(request, query_cells=query).as_dict()["advice"]
-    words = found["options"].split()
-    options = {name.removeprefix("--"): value for name, value in zip(words[::2], words[1::2])}  # noqa: B905
-    given = options | ({"size": int(options["size"])} if "size" in options else {})
-    make_request(records, domain, epsilon=1, guess_total=total, **given)
+    request = make_request(records, domain, epsilon=1)
+    found = make_plan(request, query_cells=query, guess_total=total or None).as_dict()["advice"]
+    option, typed = found["options"].split()
+    assert option == "--summary"
+    make_request(records, domain, epsilon=1, summary=read(PUBLISHINGS, typed))
 
 
 # ---- What ``auto`` would do, planned from public guesses before anything is spent ----------------
@@ -141,20 +143,30 @@ def shares(found: dict[str, Any]) -> dict[str, Fraction]:
 
 
 def test_the_steps_and_their_shares_add_up() -> None:
-    found = course(repeats="no")
-    assert sum(shares(found).values()) + Fraction(found["unspent"]) == 1
-    assert shares(found)["sizes"] == Fraction(3, 100)
-    assert shares(found)["crowd"] == Fraction(3, 100), "Zipf's first items are in every row"
+    found = course(method=ct.Auto(repeats=False))
+    assert sum(shares(found).values()) == 1
+    assert shares(found)["sizes"] == Fraction(25, 1000)
+    assert shares(found)["head"] == Fraction(85, 1000), "rows are long"
     assert all(step["why"] for step in found["steps"])
     (items,) = (step for step in found["steps"] if step["name"] == "items")
-    assert 2 <= items["theta"] <= 8192
+    assert 2 <= items["theta"] <= 16384
+
+
+def test_tables_of_short_rows_cost_nothing_more() -> None:
+    found = course(users=10**7, records=3 * 10**7, method=ct.Auto("top"))
+    assert sum(shares(found).values()) == 1
+    assert shares(found)["pilot_short"] == 0
+    assert shares(found)["pilot"] == Fraction(7, 100)
 
 
 def test_what_it_is_for_moves_the_shares() -> None:
-    top, counts = shares(course(for_="top", repeats="no")), shares(course(repeats="no"))
-    assert top["head"] == Fraction(45, 100)
+    top, counts = (
+        shares(course(method=ct.Auto("top", repeats=False))),
+        shares(course(method=ct.Auto(repeats=False))),
+    )
+    assert top["head"] == Fraction(40, 100)
     assert top["items"] < counts["items"]
-    assert "the order and the numbers of the largest items" in str(planned(for_="top"))
+    assert "the order and the numbers of the largest items" in str(planned(method=ct.Auto("top")))
 
 
 def test_the_expected_error_falls_with_epsilon() -> None:
@@ -171,8 +183,8 @@ def test_a_plan_is_the_same_each_time() -> None:
 
 def test_too_few_users_are_said() -> None:
     few = str(planned(users=100, records=1000, epsilon="0.5"))
-    assert "Too few users: under about 600 (300/epsilon), or three times as many where " in few
-    assert "the sizes of users' rows are unreliable" in few
+    assert "Too few users: under about 2000 (1000/epsilon), or three times as many where " in few
+    assert "the lengths of users' rows are hardly known" in few
     assert course(users=100, records=1000, epsilon="0.5")["sizes_reliable"] is False
     assert "Too few users" not in str(planned())
     assert course()["sizes_reliable"] is True
@@ -181,15 +193,14 @@ def test_too_few_users_are_said() -> None:
 def test_without_guesses_it_tells_ranges_and_what_is_not_known() -> None:
     plan = planned(users=None, records=None)
     text, found = str(plan), plan.as_dict()
-    assert "Under about 300 users (300/epsilon)" in text
+    assert "Under about 1000 users (1000/epsilon)" in text
     assert "give guess_users and guess_records" in text
     assert found["auto"]["expected_error"] is None
     ends = {s["name"]: (s["share_from"], s["share_to"]) for s in found["auto"]["steps"]}
-    assert ends["sizes"] == ("0.03", "0.03")
-    assert ends["bins"] == ("0", "0.03")
+    assert ends["sizes"] == ("0.025", "0.025")
+    assert ends["total"] == ("0", "0.045")
     assert Fraction(ends["items"][0]) < Fraction(ends["items"][1]) <= 1
-    assert "crowd" in ends
-    assert "split_head" in ends
+    assert {"edges", "contexts", "zoom", "head"} <= ends.keys()
 
 
 def test_no_noise_is_told_that_is_not_known() -> None:
@@ -219,17 +230,17 @@ def test_long_lists_are_planned_without_choosing_items() -> None:
 def test_an_accuracy_is_refused_with_what_to_do() -> None:
     with pytest.raises(ct.UsageError) as caught:
         ct.plan(RECORDS, DOMAIN, half_width=50)
-    assert "name a method, for example max_records=10" in str(caught.value)
-    assert ct.plan(RECORDS, DOMAIN, half_width=50, max_records=10).as_dict()["accuracy"]
+    assert "name a method, for example method=ct.SRA(max_records=10)" in str(caught.value)
+    assert ct.plan(RECORDS, DOMAIN, half_width=50, method=ct.SRA(10)).as_dict()["accuracy"]
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"split": {"items": 1}}, "auto divides epsilon itself"),
-        ({"for_": "top", "max_records": 3}, "for_, repeats, features and context_per_user are for"),
-        ({"repeats": "no", "pairs": True}, "are for auto, which decides on the method itself"),
-        ({"for_": "best"}, "unknown for_ 'best'"),
+        ({"method": ct.Auto(repeats=False), "pairs": True}, "counts no pairs"),
+        ({"method": ct.Auto("top"), "summary": ct.Filter(cut=3)}, "decides itself what is publ"),
+        ({"method": ct.Auto("top"), "transform": ct.Dyadic("sex")}, "decides itself what is pu"),
     ],
 )
 def test_what_auto_cannot_take_is_refused(options: dict[str, Any], words: str) -> None:
@@ -242,19 +253,26 @@ def test_rows_that_are_persons_are_as_before() -> None:
     rows = ct.read(FRAME, user_per_row=True, item="item")
     domain = ct.Domain(ITEMS)
     assert ct.plan(rows, domain, epsilon=1).as_dict()["auto"] is None
-    with pytest.raises(ct.UsageError, match="nothing that auto could decide"):
-        ct.plan(rows, domain, epsilon=1, for_="top")
+    with pytest.raises(ct.UsageError, match="nothing to bound"):
+        ct.plan(rows, domain, epsilon=1, method=ct.Auto("top"))
 
 
-def test_a_bound_without_a_rule_means_sra() -> None:
-    for given in ({"max_records": 3}, {"max_records": 3, "bounding": "auto"}):
-        found = ct.plan(RECORDS, DOMAIN, epsilon=1, **given).as_dict()
-        assert (found["bounding"], found["max_records"], found["auto"]) == ("sra", 3, None)
+@pytest.mark.parametrize(
+    "given", [{"summary": ct.Filter(cut=3)}, {"transform": ct.Dyadic("sex")}, {"method": ct.SRA()}]
+)
+def test_a_form_without_a_method_means_sra(given: dict[str, Any]) -> None:
+    found = ct.plan(RECORDS, DOMAIN, epsilon=1, **given).as_dict()
+    assert (found["bounding"], found["max_records"], found["auto"]) == ("sra", 10, None)
+
+
+@pytest.mark.parametrize("given", [{}, {"summary": ct.Dense()}, {"method": ct.Auto()}])
+def test_nothing_named_means_auto(given: dict[str, Any]) -> None:
+    assert ct.plan(RECORDS, DOMAIN, epsilon=1, **given).as_dict()["auto"] is not None
 
 
 def test_imagined_users_have_the_guessed_records() -> None:
     world = Imagined(10_000, 200_000, 500, 3, repeats=False)
-    assert world.sizes().sum() == pytest.approx(10_000, abs=10)
+    assert world.lengths().sum() == pytest.approx(10_000, abs=10)
     assert world.counts.sum() == pytest.approx(200_000, rel=0.01)
     assert world.counts[0] <= 10_000
     assert world.kept(1) == pytest.approx(1 / 20, rel=0.05)

@@ -63,7 +63,7 @@ def test_what_one_person_changes(
 
 
 def test_a_transform_uses_the_sum_alone() -> None:
-    dyadic = {"transform": "dyadic", "ordered": ["day"]}
+    dyadic = {"transform": ct.Dyadic("day")}
     assert bounds(asked(IN_DAYS, once=True, **dyadic))["edges"] == (20, 200)
 
 
@@ -104,20 +104,18 @@ def test_delta_is_spent_where_cells_differ_and_that_is_the_smaller_noise() -> No
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"max_records": 5}, "max_records cuts the records of a user"),
+        ({"method": ct.SRA(5)}, "nothing says which rows are one user's"),
         ({"count": "users"}, "nothing says which rows are one user's"),
-        ({"top": 1}, "nothing says which rows are one user's"),
+        ({"method": ct.Top(1)}, "nothing says which rows are one user's"),
         ({"noise": "interval"}, "nothing says which rows are one user's"),
-        ({"bounding": "sra"}, "nobody can be sampled"),
-        ({"bounding": "hpa"}, "nobody can be sampled"),
-        ({"bounding": "dpsense"}, "nobody can be sampled"),
-        ({"choose": "rank"}, "nobody can be sampled"),
-        ({"pairs": True}, "nobody can be sampled"),
-        ({"for_": "top"}, "nobody can be sampled"),
-        ({"repeats": "no"}, "nobody can be sampled"),
-        ({"cap": 2}, "nobody can be sampled"),
-        ({"discover_items": True, "delta": "1e-6"}, "how many users a cell has"),
-        ({"discover": "item", "delta": "1e-6"}, "how many users a cell has"),
+        ({"method": ct.SRA()}, "no user can be sampled"),
+        ({"method": ct.HPA()}, "no user can be sampled"),
+        ({"method": ct.DPSense()}, "no user can be sampled"),
+        ({"method": ct.SRA(choose="rank")}, "no user can be sampled"),
+        ({"pairs": True}, "no user can be sampled"),
+        ({"method": ct.Auto("top")}, "no user can be sampled"),
+        ({"method": ct.Auto(repeats=False)}, "no user can be sampled"),
+        ({"method": ct.Discover("item"), "delta": "1e-6"}, "nothing says which rows are"),
     ],
 )
 def test_what_needs_to_know_whose_a_row_is(
@@ -132,7 +130,7 @@ def test_what_needs_to_know_whose_a_row_is(
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"user": "user", "bounded_to": 3}, "use max_records=L"),
+        ({"user": "user", "bounded_to": 3}, "use method=ct.SRA(max_records=L)"),
         ({"user_per_row": True, "bounded_to": 3}, "One of the three"),
         ({"user": "user", "user_per_row": True}, "One of the three"),
         ({}, "or bounded_to=L where nothing says whose a row is"),
@@ -158,10 +156,8 @@ def test_statements_that_say_nothing(given: dict[str, Any], words: str) -> None:
 def test_a_bound_on_rows_that_are_persons_is_refused_and_named() -> None:
     """It was ignored without a word: row-level noise for who meant ten rows of a person."""
     records = ct.read(ROWS, item="item", user_per_row=True)
-    with pytest.raises(
-        UsageError, match=r"--max-records would bound nobody.*--bounded-to L instead"
-    ):
-        make_request(records, LISTED, epsilon=1, max_records=10)
+    with pytest.raises(UsageError, match=r"there is nothing to bound.*--bounded-to L instead"):
+        make_request(records, LISTED, epsilon=1, method=ct.SRA(10))
 
 
 def test_too_large_a_bound_for_epsilon_names_the_statement() -> None:
@@ -181,7 +177,7 @@ def test_the_ledger_keeps_the_statement_and_a_unit_of_its_own(tmp_path: Path) ->
 
     def charged(kind: str, dataset: str, **more: Any) -> None:
         records = ct.read(ROWS, item="item", **roles[kind])
-        bound = {"max_records": 3} if kind == "user" else {}
+        bound = {"method": ct.SRA(3)} if kind == "user" else {}
         ct.release(records, LISTED, epsilon=1, ledger=ledger, dataset=dataset, **bound, **more)
 
     for kind in roles:
@@ -255,7 +251,7 @@ def test_the_unit_that_was_charged_is_named_as_it_is_typed(tmp_path: Path) -> No
     domain, ledger = ct.Domain(["a", "b"], item="item"), tmp_path / "ledger.sqlite"
     made = {"epsilon": 1, "ledger": ledger, "dataset": "d"}
     people = ROWS.append_column("Who", [list(range(len(ROWS)))])
-    ct.release(ct.read(people, user=["Who", "day"], item="item"), domain, max_records=1,
+    ct.release(ct.read(people, user=["Who", "day"], item="item"), domain, method=ct.SRA(1),
                new_dataset=True, **made)  # type: ignore[arg-type]  # fmt: skip
     with pytest.raises(ct.UsageError, match=r"type user=\['Who', 'day'\]\. Epsilons"):
         ct.release(ct.read(ROWS, bounded_to=2, item="item"), domain, **made)  # type: ignore[arg-type]

@@ -118,15 +118,14 @@ def test_a_release_whose_noise_was_changed_is_refused(
     ("options", "words"),
     [
         ({"count": "records"}, "add --count users"),
-        ({"max_records": 5}, "bounds nobody"),
-        ({"bounding": "hpa"}, "bounds nobody"),
-        ({"bounding": "dpsense"}, "bounds nobody"),
-        ({"choose": "rank"}, "bounds nobody"),
-        ({"cap": 3}, "bounds nobody"),
-        ({"popularity_records": 2}, "bounds nobody"),
+        ({"method": ct.SRA(5)}, "bounds nobody"),
+        ({"method": ct.HPA()}, "bounds nobody"),
+        ({"method": ct.DPSense()}, "bounds nobody"),
+        ({"method": ct.SRA(choose="rank")}, "bounds nobody"),
+        ({"method": ct.Auto("top")}, "bounds nobody"),
         ({"pairs": True}, "remove --pairs or --discover"),
-        ({"publishing": "filter", "cut": 2}, "published as they are"),
-        ({"transform": "sketch", "buckets": 4}, "published as they are"),
+        ({"summary": ct.Filter(cut=2)}, "published as they are"),
+        ({"transform": ct.Sketch(4)}, "published as they are"),
         ({"noise": "intervals"}, "Did you mean 'interval'"),
         ({"epsilon": "1e-20"}, "beyond any count"),
     ],
@@ -147,7 +146,7 @@ def test_discovered_items_have_none() -> None:
     with pytest.raises(ct.UsageError, match="known beforehand"):
         make_request(
             ct.read(VISITS, user="user", item="day"), None, epsilon=1, delta="1e-9",
-            discover_items=True, **USERS,
+            method=ct.Discover("item"), **USERS,
         )  # fmt: skip
 
 
@@ -179,7 +178,7 @@ def test_a_plan_says_what_a_release_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("bound", "better"), [(10, True), (1, False)])
 def test_a_plan_compares_bounding_with_it(bound: int, better: bool) -> None:
     """√((m+2)(m+3)/6) < √2·θ: for three and six cells 2.2 and 3.5, against 14.1 or 1.4."""
-    options = {"noise": "laplace", "max_records": bound}
+    options = {"noise": "laplace", "method": ct.SRA(bound)}
     plan = make_plan(asked(**options))
     found = plan.as_dict()["interval_noise"]
     assert found["better"] is better
@@ -190,7 +189,7 @@ def test_a_plan_compares_bounding_with_it(bound: int, better: bool) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"count": "records"}, {"publishing": "filter", "cut": 2}, {"pairs": True}],
+    [{"count": "records"}, {"summary": ct.Filter(cut=2)}, {"pairs": True}],
     ids=["records", "a summary", "pairs"],
 )
 def test_a_plan_compares_only_what_could_have_it(options: dict[str, Any]) -> None:

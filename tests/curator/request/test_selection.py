@@ -21,19 +21,20 @@ ROWS = pa.table({"user": [1, 2], "item": [0, 1], "day": ["a", "b"], "sex": ["f",
 LISTS = {"day": ["a", "b"], "sex": ["f", "m"]}
 
 
-def top(*contexts: str, **options: Any) -> Request:
+def top(*contexts: str, context_per_user: str | tuple[str, ...] = (), **options: Any) -> Request:
     records = ct.read(ROWS, user="user", item="item", contexts=contexts)
     domain = ct.Domain(range(5), {name: LISTS[name] for name in contexts})
-    return make_request(records, domain, epsilon=1, top=2, **options)
+    method = ct.Top(2, context_per_user=context_per_user)
+    return make_request(records, domain, epsilon=1, method=method, **options)
 
 
 @pytest.mark.parametrize(
     ("contexts", "named", "words"),
     [
         (["day"], "dya", "which is no context"),
-        (["day"], "", "which is no context"),
+        (["day"], "dayname", "which is no context"),
         ([], "day", "there are no contexts"),
-        (["day", "sex"], "sex", "'day' is not in --context-per-user"),
+        (["day", "sex"], "sex", "'day' is not in context-per-user"),
     ],
 )
 def test_what_is_no_property_of_the_user_is_refused(
@@ -56,7 +57,7 @@ def test_a_quantity_does_not_go_with_counting_once() -> None:
     records = ct.read(rows, user="user", item="item", quantity="n", max_quantity=3)
     make_request(records, ct.Domain(range(5)), epsilon=1)
     with pytest.raises(UsageError, match="whatever the quantity"):
-        make_request(records, ct.Domain(range(5)), epsilon=1, repeats="no")
+        make_request(records, ct.Domain(range(5)), epsilon=1, method=ct.Auto(repeats=False))
 
 
 # ---- Which columns are discovered: what is understood, what is refused, and what the ledger
@@ -72,22 +73,24 @@ PLACES = ct.Domain(["a", "b"])
 
 
 def asked(records: Records, domain: ct.Domain | None = None, **options: Any) -> Request:
-    usual = {"epsilon": 1, "delta": "1e-6", "max_records": 5}
+    usual = {"epsilon": 1, "delta": "1e-6", "method": ct.SRA(5)}
     return make_request(records, domain, **(usual | options))
 
 
 @pytest.mark.parametrize(
     ("records", "domain", "options", "found", "tables"),
     [
-        (ITEMS, None, {"discover_items": True}, ("place",), ["items"]),
-        (ITEMS, None, {"discover": "item"}, ("place",), ["items"]),
-        (BOTH, None, {"discover": "hour, place"}, ("place", "hour"), ["items", "edges"]),
-        (BOTH, None, {"discover": "hour", "discover_items": True}, ("place", "hour"),
+        (ITEMS, None, {"method": ct.Discover("item", 5)}, ("place",), ["items"]),
+        (ITEMS, None, {"method": ct.Discover(["place"], 5)}, ("place",), ["items"]),
+        (BOTH, None, {"method": ct.Discover(["hour", "place"])}, ("place", "hour"), ["items",
+         "edges"]),
+        (BOTH, None, {"method": ct.Discover(["hour", "item"])}, ("place", "hour"),
          ["items", "edges"]),
-        (BOTH, HOURS, {"discover": ["place"]}, ("place",), ["items", "edges"]),
-        (BOTH, PLACES, {"discover": "hour"}, ("hour",), ["edges"]),
-        (TABLE, None, {"discover": ("town", "age", "sex")}, ("age", "sex", "town"), ["cells"]),
-        (TABLE, ct.Domain(attributes={"sex": ["F", "M"]}), {"discover": "age,town"},
+        (BOTH, HOURS, {"method": ct.Discover("place")}, ("place",), ["items", "edges"]),
+        (BOTH, PLACES, {"method": ct.Discover("hour")}, ("hour",), ["edges"]),
+        (TABLE, None, {"method": ct.Discover(("town", "age", "sex"))}, ("age", "sex",
+         "town"), ["cells"]),
+        (TABLE, ct.Domain(attributes={"sex": ["F", "M"]}), {"method": ct.Discover(["age", "town"])},
          ("age", "town"), ["cells"]),
     ],
 )  # fmt: skip
@@ -106,12 +109,12 @@ def test_columns_are_named(
 
 def test_a_context_called_item_is_itself() -> None:
     records = Records("visits.csv", "user", "place", {"item": None})
-    assert asked(records, PLACES, discover="item").method.discover == ("item",)
+    assert asked(records, PLACES, method=ct.Discover("item")).method.discover == ("item",)
 
 
 def test_a_table_of_listed_values_is_paid_for_l_distinct_cells() -> None:
     for noise, price in (("laplace", Epsilon), ("gaussian", Rho)):
-        (table,) = asked(BOTH, PLACES, discover="hour", noise=noise).tables
+        (table,) = asked(BOTH, PLACES, method=ct.Discover("hour", 5), noise=noise).tables
         assert (table.l1_bound, table.l2_squared) == (5, 5)
         assert isinstance(table.price, price)
 
@@ -119,30 +122,30 @@ def test_a_table_of_listed_values_is_paid_for_l_distinct_cells() -> None:
 @pytest.mark.parametrize(
     ("records", "domain", "options", "words"),
     [
-        (BOTH, None, {"discover": "itm"}, "--discover names 'itm'.*There are: place, hour"),
-        (BOTH, None, {"discover": "item"}, "'hour' is not discovered.*--values hour=a,b,c"),
-        (BOTH, HOURS, {"discover": "hour"}, "'place' is not discovered.*--items FILE"),
-        (BOTH, HOURS, {"discover": "item,hour"}, "'hour' is discovered, and it has a public list"),
-        (BOTH, PLACES, {"discover": "item,hour"}, "'place' is discovered, and it has a public"),
-        (BOTH, ct.Domain(contexts={"day": [1]}), {"discover": "item,hour"}, "values for 'day'"),
+        (BOTH, None, {"method": ct.Discover("itm")},
+         "--discover names 'itm'.*There are: place, hour"),
+        (BOTH, None, {"method": ct.Discover("item")},
+         "'hour' is not discovered.*--values hour=a,b,c"),
+        (BOTH, HOURS, {"method": ct.Discover("hour")}, "'place' is not discovered.*--items FILE"),
+        (BOTH, HOURS, {"method": ct.Discover(["item", "hour"])},
+         "'hour' is discovered, and it has a public list"),
+        (BOTH, PLACES, {"method": ct.Discover(["item", "hour"])},
+         "'place' is discovered, and it has a public"),
+        (BOTH, ct.Domain(contexts={"day": [1]}), {"method": ct.Discover(["item", "hour"])},
+         "values for 'day'"),
         (BOTH, HOURS, {}, "items without a public list are named by --discover"),
-        (TABLE, None, {"discover_items": True}, "a table of attributes has none"),
-        (TABLE, None, {"discover": "age"}, "'sex' is not discovered"),
-        (ITEMS, None, {"discover": "item", "delta": 0}, "--discover needs --delta"),
-        (ITEMS, None, {"discover": "item", "delta": "0.11"}, "above 1/10"),
-        (ITEMS, None, {"discover": "item", "delta": "1"}, "below 1"),
-        (ITEMS, None, {"discover": "item", "pairs": True}, "without --choose and --pairs"),
-        (ITEMS, None, {"discover": "item", "choose": "rank"}, "works with --bounding sra"),
-        (ITEMS, None, {"discover": "item", "bounding": "hpa"}, "works with --bounding sra"),
-        (ITEMS, None, {"discover": "item", "transform": "sketch", "buckets": 9}, "as they are"),
-        (ITEMS, None, {"discover": "item", "publishing": "filter", "cut": 2}, "as they are"),
-        (ITEMS, None, {"discover": "item", "guess_total": 9}, "as they are"),
-        (ITEMS, None, {"discover": "item", "for_": "top"}, "are for auto"),
-        (ITEMS, None, {"discover": "item", "top": 3, "max_records": None}, "--top selects"),
-        (ITEMS, None, {"discover": 3}, "--discover is a column, or a list"),
-        (BY_ROW, None, {"discover": "item", "max_records": None}, "each row is one person"),
-        (ITEMS, None, {"discover": "item", "noise": "interval", "count": "users",
-                       "max_records": None, "delta": 0}, "--noise interval"),
+        (TABLE, None, {"method": ct.Discover("item")},
+         "neither the item nor a context nor an attr"),
+        (TABLE, None, {"method": ct.Discover("age")}, "'sex' is not discovered"),
+        (ITEMS, None, {"method": ct.Discover("item"), "delta": 0}, "discovery needs --delta"),
+        (ITEMS, None, {"method": ct.Discover("item"), "delta": "0.11"}, "above 1/10"),
+        (ITEMS, None, {"method": ct.Discover("item"), "delta": "1"}, "below 1"),
+        (ITEMS, None, {"method": ct.Discover("item"), "pairs": True}, "finds cells, and no pairs"),
+        (ITEMS, None, {"method": ct.Discover("item"), "transform": ct.Sketch(9)}, "as they are"),
+        (ITEMS, None, {"method": ct.Discover("item"), "summary": ct.Filter(cut=2)}, "as they are"),
+        (BY_ROW, None, {"method": ct.Discover("item")}, "each row is one person"),
+        (ITEMS, None, {"method": ct.Discover("item"), "noise": "interval", "count": "users",
+         "delta": 0}, "--noise interval"),
     ],
 )  # fmt: skip
 def test_what_is_refused(records: Records, domain: Any, options: Any, words: str) -> None:
@@ -153,31 +156,31 @@ def test_what_is_refused(records: Records, domain: Any, options: Any, words: str
 def test_columns_that_a_file_cannot_tell_apart() -> None:
     records = Records("visits.csv", "user", "place", {"Count": None})
     with pytest.raises(UsageError, match="two columns of the release"):
-        asked(records, None, discover="item,Count")
+        asked(records, None, method=ct.Discover(["item", "Count"]))
 
 
 def test_an_old_request_is_still_the_same_request() -> None:
     """Items alone are kept as they always were, however they are named now."""
     old, new = (
         parameters(asked(ITEMS, noise="laplace", **named))
-        for named in ({"discover_items": True}, {"discover": "place"})
+        for named in ({"method": ct.Discover("item")}, {"method": ct.Discover("place")})
     )
     assert old == new
     assert old["discover_items"] is True
     assert "discover" not in old
-    told = parameters(asked(BOTH, HOURS, discover="item", noise="laplace"))
+    told = parameters(asked(BOTH, HOURS, method=ct.Discover("item"), noise="laplace"))
     assert told["discover"] == ["place"]
     assert list(told["values"]) == ["hour"]
     assert "items" not in told
     assert "discover_items" not in told
-    listed = parameters(asked(BOTH, PLACES, discover="hour", noise="laplace"))
+    listed = parameters(asked(BOTH, PLACES, method=ct.Discover("hour"), noise="laplace"))
     assert listed["items"]["size"] == 2
     assert "transform" not in listed
 
 
 def test_a_request_at_another_epsilon_is_the_request_made_anew() -> None:
     for noise in ("laplace", "gaussian"):
-        options = {"discover": "hour", "noise": noise}
+        options = {"method": ct.Discover("hour"), "noise": noise}
         there = asked(BOTH, PLACES, epsilon="0.5", **options)
         here = asked(BOTH, PLACES, epsilon=2, **options).at(Epsilon.of("0.5"))
         assert here.discovery is not None

@@ -56,32 +56,33 @@ DATABASES = {
     "many": town(*((f"u{n % 300}", "abc"[n % 3], n % DAYS) for n in range(3000))),
 }
 
-_DYADIC, _HAAR = ({"transform": kind, "ordered": ["day"]} for kind in ("dyadic", "haar"))
-_PRIORITY = {"publishing": "priority", "size": 2}
+_DYADIC, _HAAR = {"transform": ct.Dyadic("day")}, {"transform": ct.Haar("day")}
+_PRIORITY = {"summary": ct.Priority(2, threshold=LONGER)}
 FORMS: dict[str, dict[str, Any]] = {
     "dense": {},
-    "filter, largest cut": {"publishing": "filter", "cut": 2**40},
-    "filter, one cell": {"publishing": "filter", "size": 1},
-    "threshold of the issue": {"publishing": "threshold", "threshold": ISSUE},
-    "threshold, longer": {"publishing": "threshold", "threshold": LONGER},
-    "threshold, one side": {"publishing": "threshold", "threshold": LONG, "sides": "one"},
-    "threshold, tiny": {"publishing": "threshold", "threshold": TINY},
-    "threshold, huge": {"publishing": "threshold", "threshold": HUGE},
-    "priority, longer": _PRIORITY | {"threshold": LONGER},
-    "priority, tiny": _PRIORITY | {"threshold": TINY},
-    "filter-priority": {"publishing": "filter-priority", "size": 2, "cut": 1, "threshold": LONGER},
-    "dyadic, threshold": _DYADIC | {"publishing": "threshold", "threshold": LONGER},
-    "dyadic, filter-priority": _DYADIC | {"publishing": "filter-priority", "size": 2, "cut": 1},
-    "haar, threshold": _HAAR | {"publishing": "threshold", "threshold": LONG},
-    "haar, priority": _HAAR | _PRIORITY | {"threshold": LONGER},
-    "sketch": {"transform": "sketch", "buckets": 4},
+    "filter, largest cut": {"summary": ct.Filter(cut=2**40)},
+    "filter, one cell": {"summary": ct.Filter(size=1)},
+    "threshold of the issue": {"summary": ct.Threshold(ISSUE)},
+    "threshold, longer": {"summary": ct.Threshold(LONGER)},
+    "threshold, one side": {"summary": ct.Threshold(LONG, sides="one")},
+    "threshold, tiny": {"summary": ct.Threshold(TINY)},
+    "threshold, huge": {"summary": ct.Threshold(HUGE)},
+    "priority, longer": _PRIORITY,
+    "priority, tiny": {"summary": ct.Priority(2, threshold=TINY)},
+    "filter-priority": {"summary": ct.FilterPriority(2, cut=1, threshold=LONGER)},
+    "dyadic, threshold": _DYADIC | {"summary": ct.Threshold(LONGER)},
+    "dyadic, filter-priority": _DYADIC | {"summary": ct.FilterPriority(2, cut=1)},
+    "haar, threshold": _HAAR | {"summary": ct.Threshold(LONG)},
+    "haar, priority": _HAAR | _PRIORITY,
+    "sketch": {"transform": ct.Sketch(4)},
 }
-_SCALED = {"max_records": 3, "choose": "dpsense"}
 METHODS: dict[str, dict[str, Any]] = {
-    "rank": {"choose": "rank"},
-    "dpsense": {"bounding": "dpsense", "count": "users"} | _SCALED,
-    "dpsense-s": {"bounding": "dpsense-s", "cap": 2, "scalings": "1,1.000001,2"} | _SCALED,
-    "dpsense-s, one scaling": {"bounding": "dpsense-s", "cap": 2, "scalings": "1"} | _SCALED,
+    "rank": {"method": ct.SRA(choose="rank")},
+    "dpsense": {"method": ct.DPSense(3, choose="dpsense"), "count": "users"},
+    "dpsense-s": {
+        "method": ct.DPSenseS(3, cap=2, choose="dpsense", scalings=["1", "1.000001", "2"])
+    },
+    "dpsense-s, one scaling": {"method": ct.DPSenseS(3, cap=2, choose="dpsense", scalings="1")},
 }
 ALL, FURTHEST = "all", "furthest apart"
 CHOSEN = {ALL: list(DATABASES), FURTHEST: ["empty", "many"]}
@@ -109,7 +110,7 @@ def test_every_form(form: str, epsilon: str, chosen: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("epsilon", "chosen"), AT)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method(method: str, epsilon: str, chosen: str, tmp_path: Path) -> None:
-    sparse = {"publishing": "threshold", "threshold": ISSUE}
+    sparse = {"summary": ct.Threshold(ISSUE)}
     check(tmp_path, DOMAIN, chosen, epsilon=epsilon, **METHODS[method], **sparse)
 
 
@@ -123,7 +124,7 @@ def test_the_largest_quantities(form: str, tmp_path: Path) -> None:
     for name, rows in DATABASES.items():
         bought = rows.append_column("n", pa.array([2**40] * len(rows), pa.int64()))
         release = made(
-            tmp_path, bought, DOMAIN, name=name, roles=roles, epsilon="1e5", max_records=most,
+            tmp_path, bought, DOMAIN, name=name, roles=roles, epsilon="1e5", method=ct.SRA(most),
             **FORMS[form],
         )  # fmt: skip
         bounds = [table["sensitivity"] for table in release.metadata["tables"]]
@@ -138,7 +139,7 @@ def test_discovery(epsilon: str, delta: str, noise: str, tmp_path: Path) -> None
     """At 1e20 the δ that is reported has 10^19 zeros, and must not be written down."""
     thirtieth = f"0.0{'3' * 960}"
     check(
-        tmp_path, None, ALL if delta == "a thirtieth" else FURTHEST, discover_items=True,
+        tmp_path, None, ALL if delta == "a thirtieth" else FURTHEST, method=ct.Discover("item"),
         noise=noise, epsilon=epsilon, delta=thirtieth if delta == "a thirtieth" else delta,
     )  # fmt: skip
 
@@ -147,7 +148,12 @@ def test_a_discovery_of_nothing_but_noise_is_refused(tmp_path: Path) -> None:
     for noise in ("laplace", "gaussian", "auto"):
         with pytest.raises(ct.UsageError, match="beyond any count"):
             check(
-                tmp_path, None, discover_items=True, noise=noise, epsilon="1e-300", delta="1e-300"
+                tmp_path,
+                None,
+                method=ct.Discover("item"),
+                noise=noise,
+                epsilon="1e-300",
+                delta="1e-300",
             )
 
 

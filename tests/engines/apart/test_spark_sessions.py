@@ -66,9 +66,9 @@ def made(source, name, engine, **options):
     return {p.name: p.read_bytes().replace(known, b"") for p in done.folder.glob("*.parquet")}
 
 for number, options in enumerate([
-    dict(max_records=500, count="users"),
-    dict(bounding="hpa", max_records=500, popularity_records=500),
-    dict(bounding="dpsense", max_records=2, count="users"),
+    dict(method=ct.SRA(500), count="users"),
+    dict(method=ct.HPA(500, popularity_records=500)),
+    dict(method=ct.DPSense(2), count="users"),
 ]):
     here = made(folder / "r.parquet", f"here{number}", "duckdb", **options)
     there = made(folder / "r.parquet", f"there{number}", url, **options)
@@ -80,7 +80,7 @@ session = SparkSession(connection=url)
 frame = session.createDataFrame(
     [(str(n % 5), n % 7) for n in range(99)], "user STRING, item BIGINT"
 ).repartition(3)
-assert len(made(frame, "frame", None, max_records=500)) == 2
+assert len(made(frame, "frame", None, method=ct.SRA(500))) == 2
 try:
     made(frame.selectExpr("user", "cast(rand() * 9 AS bigint) AS item"), "other", None)
 except CrowdtallyError as error:
@@ -93,7 +93,7 @@ times = session.range(14).selectExpr(
 )
 records = ct.read(times, user="at", item="item", timezone="Europe/Vienna")
 done = publish(
-    make_request(records, ct.Domain(["x"]), epsilon=1, max_records=1), "t", folder / "times",
+    make_request(records, ct.Domain(["x"]), epsilon=1, method=ct.SRA(1)), "t", folder / "times",
     ledger=Ledger.open(folder / "ledger.sqlite", create=True), draws=SilentDraws(), tell=print,
     start_engine=starter(None, {}, [locate(times)]),
 )

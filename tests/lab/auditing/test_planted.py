@@ -25,8 +25,8 @@ from crowdtally.curator.counting import bounded as counted
 from crowdtally.curator.counting import users
 from crowdtally.curator.request import table_specs as request_tables
 from crowdtally.curator.summaries import base, sparse
-from crowdtally.curator.transforms.base import SketchTransform
-from crowdtally.curator.transforms.trees import DyadicTransform, HaarTransform
+from crowdtally.curator.transforms.base import Sketch
+from crowdtally.curator.transforms.trees import Dyadic, Haar
 from crowdtally.lab.auditing.attack import carried_through
 from crowdtally.lab.auditing.cases import Case, cases_of
 from crowdtally.lab.auditing.certify import Row
@@ -108,15 +108,15 @@ def _one_level_less(patch: Patch, kind: type[Any]) -> None:
 
 
 def log_m_for_dyadic(patch: Patch) -> None:
-    _one_level_less(patch, DyadicTransform)
+    _one_level_less(patch, Dyadic)
 
 
 def log_m_for_haar(patch: Patch) -> None:
-    _one_level_less(patch, HaarTransform)
+    _one_level_less(patch, Haar)
 
 
 def one_row_of_a_sketch_forgotten(patch: Patch) -> None:
-    _one_level_less(patch, SketchTransform)
+    _one_level_less(patch, Sketch)
 
 
 def threshold_off_by_one(patch: Patch) -> None:

@@ -46,7 +46,7 @@ def request(domain=CONTEXTS, *, user="user", **options):
     if domain is not None and not domain.has_items:
         named = {"attributes": ["item", "day"]}
     who = {"user": user} if user else {"user_per_row": True}
-    given = {"max_records": 3} if user else {}
+    given = {"method": ct.SRA(3)} if user else {}
     return make_request(ct.read(ROWS, **who, **named), domain, epsilon=1, **(given | options))
 
 
@@ -131,18 +131,17 @@ def test_counts_follow_from_the_seed(engine):
 @pytest.mark.parametrize("name", BASELINES)
 def test_pairs_and_discoveries_are_refused(name):
     load, records = BASELINES.load(name), ct.read(ROWS, user="user", item="item")
-    options = {"epsilon": 1, "max_records": 2}
-    paired = make_request(records, ct.Domain(list("abc")), pairs=True, **options)
+    paired = make_request(records, ct.Domain(list("abc")), epsilon=1, method=ct.SRA(2), pairs=True)
     with pytest.raises(UsageError, match=r"leave out --pairs"):
         load.of(paired.subject, 4)
-    discovered = make_request(records, None, delta="1e-6", discover_items=True, **options)
+    discovered = make_request(records, None, epsilon=1, delta="1e-6", method=ct.Discover("item"))
     with pytest.raises(UsageError, match=r"leave out --discover"):
         load.of(discovered.subject, 4)
 
 
 def test_a_table_of_too_many_cells_is_refused():
     lists = {"item": range(10**6), "day": range(10**4)}
-    wide = request(ct.Domain(attributes=lists), publishing="filter", cut=100)
+    wide = request(ct.Domain(attributes=lists), summary=ct.Filter(cut=100))
     with pytest.raises(UsageError, match=r"the table 'cells' has 10,000,000,000\. Leave the bas"):
         BASELINES.load("lpa").of(wide.subject, 4)
 
@@ -155,7 +154,7 @@ def test_an_unknown_baseline_is_answered_with_the_known_ones():
 # ---- ALPA: one noisy total for all cells ---------------------------------------------------------
 
 
-TWO = Bounded.of(Subject(Space(4, 3), {"max_records": 1}).request.subject, 7)
+TWO = Bounded.of(Subject(Space(4, 3), {"method": ct.SRA(1)}).request.subject, 7)
 COUNTED = {
     "items": Counts(4, np.array([0, 2]), np.array([5, 6]), 7),
     "edges": Counts(12, np.array([1, 7, 8]), np.array([5, 1, 5]), 7),
@@ -192,10 +191,10 @@ def test_no_records_are_a_total_of_zero(noise):
 
 EPSILON = Epsilon(Fraction(3, 2))
 LIMIT = 2
-FIVE = Subject(Space(5, 1), {"max_records": 1})
-SQUARE = Subject(Space(2, 2), {"max_records": 1})
-USERS = Subject(Space(2, 2), {"max_records": 1, "count": "users"})
-SEVERAL = Subject(Space(2, 2), {"max_records": 1}, "quantities")
+FIVE = Subject(Space(5, 1), {"method": ct.SRA(1)})
+SQUARE = Subject(Space(2, 2), {"method": ct.SRA(1)})
+USERS = Subject(Space(2, 2), {"method": ct.SRA(1), "count": "users"})
+SEVERAL = Subject(Space(2, 2), {"method": ct.SRA(1)}, "quantities")
 
 # None, few, as many as are kept and more; twice in one cell, and in the list's last.
 HISTORIES = {

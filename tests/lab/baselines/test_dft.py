@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.fft import dct, idct
 
+import crowdtally as ct
 from crowdtally.core.counts import Counts
 from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
@@ -132,13 +133,13 @@ def test_the_noise_is_scaled_to_the_largest_column():
 
 def test_a_users_cells_are_distinct_only_where_users_are_counted():
     for count, distinct in (("records", False), ("users", True)):
-        subject = Subject(Space(2, 2), {"max_records": 1, "count": count})
+        subject = Subject(Space(2, 2), {"method": ct.SRA(1), "count": count})
         assert Bounded.of(subject.request.subject, 3).distinct is distinct
 
 
 def test_a_table_that_is_too_long_is_refused(monkeypatch):
     monkeypatch.setattr(module, "LARGEST", 3)
-    subject = Subject(Space(2, 2), {"max_records": 1}).request.subject
+    subject = Subject(Space(2, 2), {"method": ct.SRA(1)}).request.subject
     with pytest.raises(UsageError, match=r"'dft' transforms at most 3 cells.*'edges' has 4"):
         DFT.of(subject, 3)
 
@@ -215,7 +216,7 @@ def test_the_inverse_undoes_what_was_kept(cells):
 # ---- GS: the order of the cells, the groups, and the mean of a group that is shorter -------------
 
 
-SUBJECT = Subject(Space(5, 1), {"max_records": 1}).request.subject
+SUBJECT = Subject(Space(5, 1), {"method": ct.SRA(1)}).request.subject
 METHOD = GS(Bounded.of(SUBJECT, 2), Bounded.of(SUBJECT, 1))
 PAIR = Pair(
     Counts(5, np.array([0, 1, 3]), np.array([1, 1, 1]), 1),

@@ -28,7 +28,7 @@ def test_the_error_of_lpa_with_the_true_largest_user():
     """M = 2,314 and ε = 1, of which the items have half: MSE 4.28·10^7 ± 3%."""
     movies = duckdb.execute(f"SELECT movie_id FROM '{MOVIES}' ORDER BY 1").fetchnumpy()["movie_id"]
     records = ct.read(str(RATINGS), user="user_id", item="movie_id")
-    asked = make_request(records, ct.Domain(movies.tolist()), epsilon=1, max_records=1)
+    asked = make_request(records, ct.Domain(movies.tolist()), epsilon=1, method=ct.SRA(1))
     half = Epsilon.of("1/2")
     with DuckDBEngine() as engine:
         lpa = BASELINES.load("lpa").of(asked.subject, 2314)

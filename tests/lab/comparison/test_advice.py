@@ -36,7 +36,7 @@ def test_a_clear_winner_is_named_with_its_bound_its_reason_and_what_to_type() ->
     )
     assert words == (
         "At ε = 1, take hpa with at most 30 records per user for counts of items (mean absolute "
-        "error 200.0 ± 2.0; next sra, 400.0 ± 2.0): --bounding hpa --max-records 30."
+        "error 200.0 ± 2.0; next sra, 400.0 ± 2.0): --method hpa:max-records=30."
     )
 
 
@@ -58,14 +58,17 @@ def test_a_tie_with_a_method_that_is_less_simple_is_told_too() -> None:
 
 def test_among_the_bounds_of_one_method_the_best_is_taken() -> None:
     words = told(summary("sra", 201, 5, bound=10), summary("sra", 200, 5, bound=30))
-    assert "--max-records 30" in words
+    assert "--method sra:max-records=30" in words
     assert "no other method that can be released was compared" in words
 
 
 @pytest.mark.parametrize(("better", "other"), [("threshold", "filter"), ("filter", "threshold")])
 def test_of_two_that_are_as_simple_the_better_is_taken(better: str, other: str) -> None:
     """Not the one whose name comes first, and neither is called less simple."""
-    words = told(summary(f"sra/{better}", 200, 2), summary(f"sra/{other}", 203, 2))
+    words = told(
+        summary(f"sra/{better}", 200, 2), summary(f"sra/{other}", 203, 2),
+        fields={f"sra/{name}": {"size": 9} for name in (better, other)},
+    )  # fmt: skip
     assert f"take sra/{better} " in words
     assert "203.0 ± 2.0, cannot be told apart and is as simple)" in words
 
@@ -94,10 +97,10 @@ def test_counts_and_top_lists_may_have_different_winners() -> None:
     )
     counts, lists = words.split("; take ")
     assert counts.startswith("At ε = 1, take sra with at most 30 ")
-    assert counts.endswith(": --bounding sra --max-records 30")
+    assert counts.endswith(": --method sra:max-records=30")
     assert lists.startswith("hpa with at most 10 records per user for top lists of items")
     assert "share of the true top 10 found 0.900 ± 0.010" in lists
-    assert lists.endswith(": --bounding hpa --max-records 10.")
+    assert lists.endswith(": --method hpa:max-records=10.")
 
 
 def test_one_setting_for_several_purposes_is_told_once() -> None:
@@ -105,7 +108,7 @@ def test_one_setting_for_several_purposes_is_told_once() -> None:
         summary("sra", 200), summary("sra", 0.9, 0.01, metric="precision", k=10),
         summary("sra", 20, table="edges"),
     )  # fmt: skip
-    assert words.count("--bounding sra --max-records 10") == 1
+    assert words.count("--method sra:max-records=10") == 1
     for purpose in ("counts of items (", "counts of items in contexts (", "top lists of items ("):
         assert purpose in words
 
@@ -158,10 +161,14 @@ def test_every_epsilon_has_its_advice_and_the_sentence_that_of_one() -> None:
 
 
 def test_all_parts_of_a_method_are_typed() -> None:
-    facts = replace(FACTS, options={"dpsense+rank/haar/filter": "--cap 5 --size 1000"})
-    assert typed(Setting("dpsense+rank/haar/filter", "1", 100), facts) == (
-        "--bounding dpsense --max-records 100 --choose rank --transform haar --publishing filter "
-        "--cap 5 --size 1000"
+    name = "dpsense+rank/haar/filter"
+    facts = replace(FACTS, fields={name: {"cap": 5, "size": 1000, "columns": "day"}})
+    assert typed(Setting(name, "1", 100), facts) == (
+        "--method dpsense:max-records=100,cap=5,choose=rank --summary filter:size=1000 "
+        "--transform haar:columns=day"
+    )
+    assert typed(Setting("sra", "1", 3), replace(FACTS, count="users")) == (
+        "--method sra:max-records=3 --count users"
     )
 
 

@@ -64,7 +64,7 @@ def test_there_is_a_picture_of_each_kind_for_each_table(drawn: dict[str, Any]) -
         (
             "error-against-bound",
             (
-                "Most records of one user that count (--max-records)",
+                "Most records of one user that count (max-records)",
                 "Mean absolute error (records)",
             ),
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, stdev
@@ -24,7 +23,7 @@ from crowdtally.curator.request.request import make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab import rehearse
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.comparison.compare import Question, options_beside
+from crowdtally.lab.comparison.compare import Question
 from crowdtally.lab.comparison.plan import (
     DENSE,
     Runs,
@@ -32,12 +31,14 @@ from crowdtally.lab.comparison.plan import (
     bounds_of,
     check_names,
     epsilons_of,
-    given_options,
+    given_fields,
     jobs_of,
     names_of,
     plan_of,
     request_of,
     spelled,
+    taken_of,
+    typed_fields,
 )
 from crowdtally.lab.comparison.records import Held
 from crowdtally.lab.comparison.run import Bench, Given, Task, Unit
@@ -306,7 +307,7 @@ def test_a_sample_of_what_is_held_is_the_releases_own(
     held: Held, records: Records, domain: ct.Domain, method: str
 ) -> None:
     """Key by key: the same records are kept as from the source itself."""
-    options = {"bounding": method, "max_records": 3, "epsilon": 1}
+    options = {"method": ct.SRA(3) if method == "sra" else ct.HPA(3), "epsilon": 1}
     with DuckDBEngine() as engine:
         kept = [
             rehearsal.halfway(9, SilentDraws()).counted.found[1].dense()
@@ -349,7 +350,7 @@ def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_nam
     held: Held,
 ) -> None:
     one = [Epsilon.of(1)]
-    plan = plan_of(held, one, None, [1, 3], {"cap": 2, "scalings": ["3"]})
+    plan = plan_of(held, one, None, [1, 3], {"cap": 2, "scalings": "3"})
     assert "between 1 and 2" in plan.skipped["dpsense-s"]
     methods = {setting.method for setting in plan.settings}
     assert {"sra", "hpa", "declared", "dpsense+rank", "lpa", "dft"} <= methods
@@ -357,8 +358,8 @@ def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_nam
     assert [s.max_records for s in plan.settings if s.method == "sra+rank"] == [3]
     assert [s.max_records for s in plan.settings if s.method == "declared"] == [40]
     with pytest.raises(UsageError, match=r"'dpsense-s' cannot run on .* between 1 and 2"):
-        plan_of(held, one, ["sra", "dpsense-s"], [1], {"scalings": ["3"]})
-    with pytest.raises(UsageError, match="no method that is compared takes --size"):
+        plan_of(held, one, ["sra", "dpsense-s"], [1], {"scalings": "3"})
+    with pytest.raises(UsageError, match="no method that is compared has a field size"):
         plan_of(held, one, ["sra"], [1], {"size": "1"})
 
 
@@ -366,11 +367,10 @@ def test_every_method_runs_without_options_of_its_own(held: Held) -> None:
     plan = plan_of(held, [Epsilon.of(1)], None, [1, 3], {})
     assert not plan.skipped
     assert {setting.method for setting in plan.settings} == {*DENSE, *BASELINES}
-    assert options_beside(["dpsense", "sra"], held, {}) == {"dpsense": "--cap 10"}
-    assert options_beside(["dpsense"], held, {"cap": 2}) == {"dpsense": "--cap 2"}
-    assert options_beside(["dpsense"], replace(held, what="users"), {}) == {
-        "dpsense": "--count users"
-    }
+    dpsense = Method.of("dpsense")
+    assert taken_of(dpsense, "records", {}) == {"cap": 10}
+    assert taken_of(dpsense, "records", {"cap": 2, "size": 9}) == {"cap": 2}
+    assert taken_of(dpsense, "users", {}) == {}
 
 
 def test_large_tables_are_published_in_part(held: Held) -> None:
@@ -409,7 +409,7 @@ def test_bad_input_in_python_is_told_in_pythons_words(
 ) -> None:
     with pytest.raises(UsageError, match="runs must be 2 or more"):
         lab.compare(records, domain, epsilon=1, runs=1)
-    with pytest.raises(UsageError, match="unknown option 'epsilom'"):
+    with pytest.raises(UsageError, match="no method has a field 'epsilom'"):
         lab.compare(records, domain, epsilon=1, epsilom=2)
     rows = ct.read(records.source, item="place", user_per_row=True)
     with pytest.raises(UsageError, match="user_per_row=True"):
@@ -432,7 +432,7 @@ def test_one_bound_cuts_nobody_where_users_have_few_records(
     largest: int, bounds: tuple[int, ...]
 ) -> None:
     """Of users with 26 records at most, 30 is often the best that can be asked for."""
-    question = Question.of(epsilon=1, options={})
+    question = Question.of(epsilon=1, fields={})
     assert question.bounds_within(largest) == bounds
 
 
@@ -527,7 +527,7 @@ def test_methods_by_name() -> None:
     [
         ("srra", "Did you mean 'sra'"),
         ("dtf", "Did you mean the method 'dft'"),
-        ("sra+rnak", "unknown --choose 'rnak'"),
+        ("sra+rnak", "unknown choose 'rnak'"),
         ("sra/sparse", "has the form 'sparse'"),
     ],
 )
@@ -538,7 +538,19 @@ def test_an_unknown_method_is_told_with_what_was_meant(name: str, words: str) ->
     assert "lpa" in str(told.value)
 
 
-@pytest.mark.parametrize("name", ["bounding", "choose", "publishing"])
+@pytest.mark.parametrize("name", ["max_records", "choose"])
 def test_what_a_comparison_tries_itself_is_not_given(name: str) -> None:
-    with pytest.raises(UsageError, match=f"tries every --{name} itself"):
-        given_options({name: {"bounding": "hpa", "choose": "rank", "publishing": "filter"}[name]})
+    with pytest.raises(UsageError, match=f"tries every {name} itself"):
+        given_fields({name: 3})
+
+
+def test_fields_are_typed_as_after_a_name() -> None:
+    assert typed_fields("size=8,columns=day,hour,threshold=1/3,repeats=no") == {
+        "size": 8, "columns": ("day", "hour"), "threshold": "1/3", "repeats": False,
+    }  # fmt: skip
+    assert typed_fields(None) == {}
+    for text, words in (("size", "--fields is followed by"), ("size=1,size=2", "size twice")):
+        with pytest.raises(UsageError, match=words):
+            typed_fields(text)
+    with pytest.raises(UsageError, match=r"no method has a field 'siz'\. Did you mean 'size'"):
+        given_fields(typed_fields("siz=3"))

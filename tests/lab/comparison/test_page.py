@@ -109,7 +109,6 @@ def hostile() -> Reader:
         skipped={EVIL: EVIL},
         notes=(EVIL,),
         cells={EVIL: 3},
-        options={"sra": EVIL},
     )
     return Reader(page(summaries, evil))
 

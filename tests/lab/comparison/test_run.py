@@ -29,7 +29,7 @@ from crowdtally.lab.comparison.advice import lines
 from crowdtally.lab.comparison.compare import Question, compared, summaries_of
 from crowdtally.lab.comparison.plan import DENSE
 from crowdtally.lab.comparison.run import Bench, Folder, Outcome, Task, Unit, check_folder
-from crowdtally.lab.comparison.summary import Measured, Setting
+from crowdtally.lab.comparison.summary import Measured, Setting, typed
 from crowdtally.lab.processes import Worker, answer
 from kit.command import crowdtally
 
@@ -368,7 +368,7 @@ def records() -> tuple[Records, Domain]:
 def test_auto_is_compared_by_what_a_reader_estimates(tmp_path: Path) -> None:
     question = Question.of(
         epsilon=1, methods="auto,sra", max_records=1, runs=2, jobs=1,
-        options={"for_": "top", "context_per_user": "day"},
+        fields={"aim": "top", "context_per_user": "day"},
     )  # fmt: skip
     found = compared(make_subject(*records()), question, tmp_path, called="here")
     by_table = {(one.setting.method, one.table, one.metric): one for one in found.summaries}
@@ -379,7 +379,7 @@ def test_auto_is_compared_by_what_a_reader_estimates(tmp_path: Path) -> None:
         assert 0 < auto.mean < sra.mean, "estimates are of all records"
     shown = [line.split()[:2] for line in lines(found.summaries, found.facts)]
     assert ["auto", "own"] in shown
-    assert found.facts.options["auto"] == "--for top --context-per-user day"
+    assert typed(Setting("auto", "1"), found.facts) == "--method auto:aim=top,context-per-user=day"
 
 
 def test_auto_is_the_first_method_where_none_is_named() -> None:
@@ -387,8 +387,8 @@ def test_auto_is_the_first_method_where_none_is_named() -> None:
 
 
 def test_no_other_method_takes_what_auto_is_told() -> None:
-    with pytest.raises(UsageError, match=r"no method that is compared takes for_"):
-        ct.lab.compare(*records(), epsilon=1, methods="sra", runs=2, jobs=1, for_="top")
+    with pytest.raises(UsageError, match="no method that is compared has a field aim"):
+        ct.lab.compare(*records(), epsilon=1, methods="sra", runs=2, jobs=1, aim="top")
 
 
 # ---- Processes of the lab end with whoever started them ------------------------------------------

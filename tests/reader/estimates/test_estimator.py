@@ -18,13 +18,12 @@ import crowdtally as ct
 from crowdtally.core.hierarchy import range_weights
 from crowdtally.errors import UsageError
 from crowdtally.format import load
-from crowdtally.inference.contexts import consistent_items
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimates import cache as store
 from crowdtally.reader.estimates.cell_sums import Believed
-from crowdtally.reader.estimates.contexts import InContexts, shrink
+from crowdtally.reader.estimates.contexts import InContexts, consistent_items, shrink
 from crowdtally.reader.estimates.estimator import LEVEL, Estimator, _like, same_records
 from kit.draws import SilentDraws
 from kit.publishing import GivenNoise, made, visits
@@ -52,7 +51,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> ct.Release:
     draws = GivenNoise(laplace(300, 5, 1))
     rows = visits(dict(zip(ITEMS, truth().tolist(), strict=True)))
     folder = tmp_path_factory.mktemp("places")
-    return made(folder, rows, ct.Domain(ITEMS), draws=draws, epsilon="1/5", max_records=1)
+    return made(folder, rows, ct.Domain(ITEMS), draws=draws, epsilon="1/5", method=ct.SRA(1))
 
 
 def estimator_of(release: ct.Release) -> Estimator:
@@ -86,7 +85,7 @@ def test_estimates_follow_from_the_release_alone(
 def test_estimates_are_the_same_once_the_records_are_gone(tmp_path: Path) -> None:
     rows = visits({("zoo", "Mon"): 40, ("mill", "Tue"): 7}, "day")
     domain = ct.Domain(["zoo", "mill", "quay"], {"day": DAYS})
-    release = made(tmp_path, rows, domain, draws=SilentDraws(), max_records=2, epsilon=1)
+    release = made(tmp_path, rows, domain, draws=SilentDraws(), method=ct.SRA(2), epsilon=1)
     before = [release.top(3).to_json(), release.top(3, day="Mon").to_json()]
     for path in tmp_path.iterdir():
         if path != release.folder:
@@ -134,14 +133,14 @@ def test_all_noise_and_all_signal(tmp_path: Path, size: int) -> None:
     domain = ct.Domain(ITEMS[:size])
     nobody = made(
         tmp_path, visits({"-": 1}), domain, draws=GivenNoise(laplace(size, 50, 2)),
-        epsilon="1/50", max_records=1, name="nobody",
+        epsilon="1/50", method=ct.SRA(1), name="nobody",
     )  # fmt: skip
     rows = nobody.top(size)
     assert all(0 <= row.estimate < 250 for row in rows)
     assert all(row.estimate_low < 50 for row in rows if row.count < 50)
     certain = made(
         tmp_path, visits(dict.fromkeys(ITEMS[:size], 9)), domain, draws=SilentDraws(),
-        epsilon=50, max_records=1, name="certain",
+        epsilon=50, method=ct.SRA(1), name="certain",
     )  # fmt: skip
     for row in certain.top(size):
         assert row.estimate == pytest.approx(9, abs=1e-6)
@@ -182,7 +181,7 @@ def test_contexts_add_up_to_their_items(tmp_path: Path) -> None:
     draws = GivenNoise(laplace(300, 10, 4), laplace(900, 10, 5))
     domain = ct.Domain(ITEMS, {"day": DAYS})
     release = made(
-        tmp_path, visits(cells, "day"), domain, draws=draws, epsilon="1/5", max_records=1
+        tmp_path, visits(cells, "day"), domain, draws=draws, epsilon="1/5", method=ct.SRA(1)
     )
     overall = {row.item: row for row in release.top(300)}
     by_day = [{row.item: row for row in release.top(300, day=day)} for day in DAYS]
@@ -238,6 +237,8 @@ def test_sums_of_estimates(places: ct.Release) -> None:
     assert whole.estimate == pytest.approx(sum(row.estimate for row in rows.values()))
     assert whole.estimate_error >= whole.standard_error  # no better known than the noisy sum
     assert abs(whole.estimate - truth().sum()) < 3 * whole.estimate_error
+    most = places.sum(item=ITEMS[:299])
+    assert most.estimate_error >= 0.9 * most.standard_error  # and nearly so with nearly all of it
     few = places.sum(item=ITEMS[:5])
     assert few.estimate_error < few.standard_error * 1.5
     assert few.estimate_low < truth()[:5].sum() < few.estimate_high
@@ -256,7 +257,7 @@ def test_a_sum_of_all_items_is_that_of_each_of_them(
     draws = GivenNoise(laplace(items, 10, 4), laplace(3 * items, 10, 5))
     domain = ct.Domain(listed, {"day": DAYS})
     rows = visits(cells, "day")
-    release = made(tmp_path, rows, domain, draws=draws, epsilon="1/5", max_records=1)
+    release = made(tmp_path, rows, domain, draws=draws, epsilon="1/5", method=ct.SRA(1))
     estimator, contexts = estimator_of(release), np.array(days)
     quick = estimator.total_in_contexts(contexts, None)
     one_by_one = estimator.total_in_contexts(contexts, np.ones(items, dtype=np.bool_))
@@ -265,11 +266,22 @@ def test_a_sum_of_all_items_is_that_of_each_of_them(
     assert astuple(quick) == pytest.approx(astuple(one_by_one), rel=1e-12)
 
 
+def test_sums_of_all_users_have_the_noise_of_all_their_cells_together(tmp_path: Path) -> None:
+    """The interval of a sum is that of the noise: errors are not counted twice."""
+    rows = visits({(item, day): 40 for item in ITEMS[:6] for day in DAYS}, "day")
+    domain = ct.Domain(ITEMS[:6], {"day": DAYS})
+    release = made(tmp_path, rows, domain, epsilon=1, count="users", noise="interval")
+    for answer in (release.sum(), release.sum(day="Mon")):
+        assert (answer.estimate_low, answer.estimate_high) == (answer.low, answer.high)
+        assert answer.estimate == answer.value
+        assert "nobody was left out" in str(answer)
+
+
 def test_a_sum_of_nothing_is_known(tmp_path: Path) -> None:
     found = InContexts(np.zeros((2, 3)), np.ones((2, 3)))
     domain = ct.Domain(ITEMS[:2], {"day": DAYS})
     rows = visits({("i000", "Mon"): 1}, "day")
-    estimator = estimator_of(made(tmp_path, rows, domain, draws=SilentDraws(), max_records=1))
+    estimator = estimator_of(made(tmp_path, rows, domain, draws=SilentDraws(), method=ct.SRA(1)))
     vars(estimator)["_edges"] = found
     for items in (None, np.array([True, True])):
         total = estimator.total_in_contexts(np.array([True, False, True]), items)
@@ -289,7 +301,7 @@ def test_what_has_no_cells_of_its_own_is_told_by_its_noise() -> None:
 def test_a_context_that_is_called_raw(tmp_path: Path) -> None:
     domain = ct.Domain(["zoo"], {"raw": ["yes", "no"]})
     rows = visits({("zoo", "yes"): 3}, "raw")
-    release = made(tmp_path, rows, domain, draws=SilentDraws(), max_records=1)
+    release = made(tmp_path, rows, domain, draws=SilentDraws(), method=ct.SRA(1))
     assert release.top(1, raw="yes")[0].count == 3
     assert release.top(1, raw=True)[0].covers == "the noise only"
     with pytest.raises(ct.UsageError, match="no context 'raw'"):

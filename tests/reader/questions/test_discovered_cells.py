@@ -27,7 +27,7 @@ LISTS = {
     "items listed": ct.Domain(["d", "c", "b", "a"]),
     "hours listed": ct.Domain(contexts={"hour": [10, 9, 8, 7]}),
 }
-FOUND = {"found": "item,hour", "items listed": "hour", "hours listed": "item"}
+FOUND = {"found": ["item", "hour"], "items listed": "hour", "hours listed": "item"}
 
 
 def rows() -> pa.Table:
@@ -45,7 +45,7 @@ def released(kind: str, noise: str = "laplace", epsilon: str = "20") -> ct.Relea
     parquet.write_table(rows(), folder / "rows.parquet")
     return made(
         folder, str(folder / "rows.parquet"), LISTS[kind], draws=SilentDraws(), epsilon=epsilon,
-        delta="1e-6", max_records=2, noise=noise, discover=FOUND[kind],
+        delta="1e-6", method=ct.Discover(FOUND[kind], 2), noise=noise,
         roles={"contexts": ["hour"]},
     )  # fmt: skip
 
@@ -125,8 +125,9 @@ def test_where_no_cell_passed(kind: str, tmp_path: Path) -> None:
 def test_attributes() -> None:
     folder = Path(mkdtemp())
     release = made(
-        folder, rows(), None, draws=SilentDraws(), epsilon=3, delta="1e-6", max_records=1,
-        discover="item,hour", roles={"item": None, "attributes": ["item", "hour"]},
+        folder, rows(), None, draws=SilentDraws(), epsilon=3, delta="1e-6",
+        method=ct.Discover(["item", "hour"], 1),
+        roles={"item": None, "attributes": ["item", "hour"]},
     )  # fmt: skip
     assert release.sum("item = 'a'").value == 70
     assert release.sum().cells == 4

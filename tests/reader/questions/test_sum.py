@@ -13,7 +13,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.numbers import exact
+from crowdtally.core.values import fitting
+from crowdtally.curator.summaries import PUBLISHINGS as SUMMARIES
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.reader.axes import AxisLookup
@@ -31,9 +34,9 @@ EPSILON = Fraction(1, 2)
 
 TRANSFORMS = {
     "none": ({}, 1),
-    "dyadic": ({"transform": "dyadic", "ordered": "a"}, 4),
-    "dyadic both": ({"transform": "dyadic", "ordered": "a,b"}, 12),
-    "haar": ({"transform": "haar", "ordered": "a"}, 4),
+    "dyadic": ({"transform": ct.Dyadic("a")}, 4),
+    "dyadic both": ({"transform": ct.Dyadic(["a", "b"])}, 12),
+    "haar": ({"transform": ct.Haar("a")}, 4),
 }
 """Options, and in how many cells one person counts."""
 PUBLISHINGS = {
@@ -67,7 +70,7 @@ def form_of(publishing: str, transform: str):
         given["threshold"] = str(Fraction(given["threshold"]) * scale)
     if "size" in given:
         given["size"] *= COPIES * {"none": 1, "dyadic": 4, "dyadic both": 8, "haar": 2}[transform]
-    return dict(publishing=publishing, **options, **given), scale
+    return dict(summary=fitting(SUMMARIES.load(publishing), given), **options), scale
 
 
 # What the answer is made of: the published cells with their true counts, and their weights.
@@ -219,7 +222,7 @@ def test_sums_from_a_sketch_are_unbiased_over_noise_and_hashes(tmp_path):
     """
     rows, buckets, runs = 3, 8, 250
     axes = axes_of({"a": A, "b": B})
-    counts, form = counts_of(axes, TABLE), {"transform": "sketch", "buckets": 8, "sketch_rows": 3}
+    counts, form = counts_of(axes, TABLE), {"transform": ct.Sketch(8, rows=3)}
     found = [
         release_of(tmp_path, axes, counts, form, "1/2").sum("a <= 30 and b = 'x'")
         for _ in range(runs)
@@ -240,8 +243,11 @@ def test_sums_from_a_sketch_are_unbiased_over_noise_and_hashes(tmp_path):
 @pytest.mark.parametrize("publishing", ["filter", "threshold"])
 def test_one_sided_sums_are_high_by_what_they_say(tmp_path, publishing, sides):
     """The sum over empty cells is, on average, as many times what the words say of one."""
-    options = {"cut": 3} if publishing == "filter" else {"threshold": "13/2"}
-    form = dict(publishing=publishing, sides=sides, **options)
+    form = {
+        "summary": ct.Filter(cut=3, sides=sides)
+        if publishing == "filter"
+        else ct.Threshold("13/2", sides=sides)
+    }
     axes = axes_of({"n": range(40_000)})
     counts = counts_of(axes, np.bincount([7], minlength=40_000))
     answer = release_of(tmp_path, axes, counts, form, "1/2").sum("n != 7")
@@ -279,7 +285,8 @@ def test_without_noise_every_answer_is_exact(tmp_path, publishing, transform):
     table = rng.integers(0, 9, (2, 7, 3)) * (rng.random((2, 7, 3)) < 0.5)
     options = {"cut": 1} if "filter" in publishing else {}
     options |= {"size": 400} if publishing != "dense" else {}
-    form = dict(publishing=publishing, **TRANSFORMS[transform][0], **options)
+    summary = fitting(SUMMARIES.load(publishing), options)
+    form = dict(summary=summary, **TRANSFORMS[transform][0])
     release = release_of(tmp_path, axes, counts_of(axes, table), form, "100000")
     c, a, b = np.ix_(["u", "v"], [1, 3, 4, 8, 9, 12, 20], B)
     for where, meant in {
@@ -317,14 +324,14 @@ def _only_published(values, weights, of, sampled, right=noisy_sums.weighted_sum)
 
 
 @pytest.mark.parametrize(
-    ("mutant", "publishing", "options"),
+    ("mutant", "publishing", "summary"),
     [
-        (_raw_values, "threshold", {"threshold": 25}),
-        (_only_published, "filter", {"cut": 4}),
+        (_raw_values, "threshold", ct.Threshold(25)),
+        (_only_published, "filter", ct.Filter(cut=4)),
     ],
 )
-def test_wrong_estimators_are_caught(tmp_path, monkeypatch, mutant, publishing, options):
-    form = dict(publishing=publishing, **options)
+def test_wrong_estimators_are_caught(tmp_path, monkeypatch, mutant, publishing, summary):
+    form = {"summary": summary}
     check(tmp_path, form, 1 / EPSILON, publishing, "none")
     monkeypatch.setattr(noisy_sums, "weighted_sum", mutant)
     with pytest.raises(AssertionError, match=r"off|stated"):

@@ -51,7 +51,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> ct.Release:
     domain = ct.Domain(PLACES, {"day": DAYS, "hour": HOURS})
     rows = visits(counts(), "day", "hour")
     folder = tmp_path_factory.mktemp("top")
-    return made(folder, rows, domain, draws=SilentDraws(), max_records=1, epsilon="1/5")
+    return made(folder, rows, domain, draws=SilentDraws(), method=ct.SRA(1), epsilon="1/5")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_printed_and_as_json(release: ct.Release) -> None:
 
 def test_a_sampled_table_as_json(tmp_path: Path) -> None:
     """A threshold that is no whole number makes no decimals of the sums."""
-    sampled = {"publishing": "threshold", "threshold": "20.5", "max_records": 1}
+    sampled = {"method": ct.SRA(1), "summary": ct.Threshold("20.5")}
     items = [f"i{n}" for n in range(60)]  # each is kept with probability 15/20.5
     rows = visits(dict.fromkeys(items, 15))
     release = made(tmp_path, rows, ct.Domain(items), epsilon=50, **sampled)
@@ -195,7 +195,7 @@ def test_coverage_of_the_noise_interval(tmp_path: Path, epsilon: str) -> None:
     cells = 200_000
     domain = ct.Domain(np.arange(cells))
     rows = visits({-1: 1})  # one record, outside the list
-    release = made(tmp_path, rows, domain, epsilon=epsilon, max_records=1)
+    release = made(tmp_path, rows, domain, epsilon=epsilon, method=ct.SRA(1))
     (facts,) = release.metadata["tables"]
     scale = Fraction(facts["noise"]["scale"])
     exact = 1 - DiscreteLaplace(scale).tail(facts["noise"]["interval_half_width"])
@@ -217,7 +217,7 @@ def test_coverage_of_the_interval_of_a_sum(tmp_path: Path) -> None:
     cells = 10_000
     domain = ct.Domain(np.arange(cells), {"a": ["x", "y"], "b": [1, 2, 3, 4, 5]})
     rows = visits({(-1, "x", 1): 1}, "a", "b")
-    release = made(tmp_path, rows, domain, max_records=1, epsilon="2/3")
+    release = made(tmp_path, rows, domain, method=ct.SRA(1), epsilon="2/3")
     found = release.top(cells, a="x")
     covered = sum(row.low <= 0 <= row.high for row in found) / cells
     error = (0.95 * 0.05 / cells) ** 0.5
@@ -269,8 +269,8 @@ def test_values_to_sum_may_be_an_array_or_a_series(release: ct.Release) -> None:
 PLACES_FLOOR = [f"p{n}" for n in range(50)]
 DAYS_FLOOR = ["Mon", "Tue", "Wed"]
 LAW = DiscreteLaplace(Fraction(4))
-"""--epsilon 1/2 for one table, and --max-records 2."""
-FORM = {"epsilon": "1/2", "max_records": 2}
+"""ε = 1/2 for one table, and a bound of 2."""
+FORM = {"epsilon": "1/2", "method": ct.SRA(2)}
 
 
 def released(folder: Path, noise: list[int]) -> ct.Release:
@@ -332,7 +332,7 @@ def test_the_floor_is_that_of_what_is_asked(tmp_path: Path) -> None:
 def test_a_filter_has_the_floor_of_all_cells(tmp_path: Path) -> None:
     """Not of the few that passed: they are the largest noises of all."""
     items = axes_of({"item": list(range(5000))})
-    release = empty_items(tmp_path, items, {"publishing": "filter", "size": 30}, "1/10")
+    release = empty_items(tmp_path, items, {"summary": ct.Filter(size=30)}, "1/10")
     found = release.top(5000)
     assert 5 < len(found) < 100
     assert (found.floor, found.ranked) == (DiscreteLaplace(Fraction(10)).floor(5000), 5000)
@@ -341,7 +341,7 @@ def test_a_filter_has_the_floor_of_all_cells(tmp_path: Path) -> None:
 
 def test_a_sampled_list_keeps_its_ranks_on_both_sides_of_the_line(tmp_path: Path) -> None:
     """An estimate may be above the floor where the count that it stands for is not."""
-    sampled = {"publishing": "threshold", "threshold": "40", "max_records": 2, "epsilon": "1/2"}
+    sampled = {"method": ct.SRA(2), "summary": ct.Threshold("40"), "epsilon": "1/2"}
     rows = visits(dict.fromkeys(PLACES_FLOOR[:20], 30) | {"p40": 60})
     found = made(tmp_path, rows, ct.Domain(PLACES_FLOOR), **sampled).top(50, raw=True)
     for row in found:
@@ -361,7 +361,7 @@ def test_discovered_items_are_all_somebodys() -> None:
 
 def nobody(folder: Path, **options: object) -> ct.Release:
     """One user, whose record is of a place outside the list."""
-    return made(folder, visits({-1: 1}), ct.Domain(PLACES_FLOOR), bounding="auto", **options)
+    return made(folder, visits({-1: 1}), ct.Domain(PLACES_FLOOR), method=ct.Auto(), **options)
 
 
 def test_few_items_of_nobody_are_noise_whatever_is_believed(tmp_path: Path) -> None:
@@ -386,9 +386,9 @@ def test_of_few_items_only_a_count_above_the_floor_speaks(tmp_path: Path) -> Non
 
 
 def test_where_sizes_say_nothing_the_list_says_so(tmp_path: Path) -> None:
-    assert "so half is assumed" in str(nobody(tmp_path).top(3))
+    assert "may be far too low" in str(nobody(tmp_path).top(3))
     many = made(
-        tmp_path, visits({"p1": 3000}), ct.Domain(PLACES_FLOOR), bounding="auto", name="many"
+        tmp_path, visits({"p1": 3000}), ct.Domain(PLACES_FLOOR), method=ct.Auto(), name="many"
     )
     assert "was measured too" in str(many.top(3))
     assert many.top(1)[0].above_floor
@@ -442,7 +442,8 @@ def test_a_release_says_it_once_on_stderr(tmp_path: Path, monkeypatch: pytest.Mo
     assert crowdtally("ledger", "create", "visits", "--epsilon", "1").code == 0
     ended = crowdtally(
         "release", records, "--user", "user", "--item", "item", "--items", listed,
-        "--context", "day", "--values", "day=x,y", "--epsilon", "1", "--max-records", "3",
+        "--context", "day", "--values", "day=x,y", "--epsilon", "1", "--method",
+        "sra:max-records=3",
         "-o", tmp_path / "out", "--dataset", "visits",
     )  # fmt: skip
     assert ended.code == 0, str(ended)

@@ -336,5 +336,5 @@ def test_auto_publishes_as_the_product_does(size: int, publishing: str) -> None:
     table = measuring.auto_table(size)
     assert table.cells.size == size
     assert table.publishing.name == publishing
-    assert table.epsilon.value == Fraction(97, 1000)
+    assert table.epsilon.value == Fraction(93, 1000)
     assert table.law.scale * table.unit == 1 / table.epsilon.value

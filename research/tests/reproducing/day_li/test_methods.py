@@ -58,7 +58,7 @@ def test_a_tenth_chooses_and_nine_tenths_publish(bench: Bench) -> None:
 def test_dpsense_publishes_rows_scaled_to_theta(bench: Bench) -> None:
     found = Scaling.of(bench, LARGE.epsilon).published(DPSense(6))
     np.testing.assert_allclose(found, bench.rows.scaled(DPSense(6)).dense() / 2**20)
-    up = ScalingUp.of(bench, LARGE.epsilon, 30).published(DPSenseS(6, scaling=Fraction(3, 2)))
+    up = ScalingUp.of(bench, LARGE.epsilon, 30).published(DPSenseS(6, scalings="3/2"))
     np.testing.assert_allclose(up, 1.5 * found)
 
 
@@ -74,23 +74,23 @@ def test_the_noise_is_for_theta_and_nine_tenths(path: Path) -> None:
 def test_choices_are_drawn_anew_for_each_run(path: Path) -> None:
     bench = bench_on(path)
     rules = list(Scaling.of(bench, LARGE.epsilon).chosen(20))
-    assert all(1 <= rule.theta <= bench.domain.size for rule in rules)
-    assert len({rule.theta for rule in rules}) > 1
+    assert all(1 <= rule.max_records <= bench.domain.size for rule in rules)
+    assert len({rule.max_records for rule in rules}) > 1
     up = ScalingUp.of(bench, LARGE.epsilon, 30)
     factors = list(up.chosen(up.scores(), 20))
-    assert all(1 <= rule.theta <= 30 and 1 <= rule.scaling <= 2 for rule in factors)
+    assert all(1 <= rule.max_records <= 30 and 1 <= rule.scaling <= 2 for rule in factors)
     assert len({rule.scaling for rule in factors}) > 1
 
 
 def test_choices_have_the_best_score_where_nothing_is_random(bench: Bench) -> None:
     scaling = Scaling.of(bench, LARGE.epsilon)
-    assert next(scaling.chosen(1)).theta == scaling.best
+    assert next(scaling.chosen(1)).max_records == scaling.best
     up = ScalingUp.of(bench, LARGE.epsilon, 30)
     rule = next(up.chosen(up.scores(), 1))
     assert rule == up.best(up.scores())
     scores = up.choice.scores(bench.rows.table)
     place = up.choice.scalings.index(rule.scaling)
-    assert scores[rule.theta - 1, place] == scores.max()
+    assert scores[rule.max_records - 1, place] == scores.max()
 
 
 def test_baselines_without_noise(bench: Bench) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import crowdtally as ct
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.request.request import make_request, make_subject
@@ -30,7 +31,7 @@ from kit.draws import SilentDraws
 ITEMS = 40
 WEEK = [(user, item, DAYS[(user + item) % 7]) for user in range(30) for item in range(user + 1)]
 """User 0 has one record, user 29 has thirty: item i is met by 30 − i users."""
-_ALL = {"bounding": "hpa", "max_records": 10, "popularity_records": 30}
+_ALL = ct.HPA(10, popularity_records=30)
 """A popularity in which everyone has all records."""
 FILMS = [
     (user, item, "M" if user % 2 else "F", ("Under 25", "25-34")[user % 4 // 2])
@@ -48,7 +49,7 @@ def _read(name: str) -> Read:
     records = Records(table, "user", "item", dict.fromkeys(contexts))
     subject = make_subject(records, Domain(list(range(ITEMS)), contexts))
     titles = tuple(f"movie {item}" for item in range(ITEMS)) if movies else ()
-    return Read(SOURCES[name], subject, None, titles)
+    return Read(SOURCES[name], subject, titles)
 
 
 @contextmanager
@@ -162,7 +163,7 @@ def test_the_theorem_reads_its_model_off_the_records() -> None:
 
 @pytest.mark.usefixtures("silent")
 def test_a_popularity_of_all_records_shows_the_true_list(given: Given) -> None:
-    with mock.patch.object(Read, "options", return_value=_ALL):
+    with mock.patch.object(Read, "method", return_value=_ALL):
         found = work.popularity(given, dataset="netflix", keys=2, noises=3)
     assert [(number.x, number.mean, number.runs) for number in found] == [
         (10.0, 1.0, 6), (20.0, 1.0, 6), (30.0, 1.0, 6),
@@ -239,7 +240,9 @@ def test_releases_are_asked_for_with_the_papers_settings() -> None:
     for name, limit, records in (("netflix", 10, 1), ("movielens", 30, 20)):
         one = _read(name)
         sra, hpa = (
-            make_request(one.subject.records, one.subject.domain, epsilon=1, **one.options(method))
+            make_request(
+                one.subject.records, one.subject.domain, epsilon=1, method=one.method(method)
+            )
             for method in ("sra", "hpa")
         )
         assert sra.method.rule.limit == hpa.method.rule.limit == limit

@@ -1,13 +1,13 @@
-"""Rules that bound what one user contributes. A new one is one line here."""
+"""The methods that a person may name, with the rules that bound users. A new one is a line here."""
 
 from crowdtally.core.registry import Entry, Registry
 
 _HERE = "crowdtally.curator.bounding"
 
 BOUNDINGS = Registry(
-    "--bounding",
+    "--method",
     {
-        "auto": Entry(f"{_HERE}.scaling:Auto", "the least error: measures first, then decides"),
+        "auto": Entry(f"{_HERE}.auto:Auto", "the least error: measures first, then decides"),
         "sra": Entry(f"{_HERE}.sampling:SRA", "a uniform sample of each user's records"),
         "hpa": Entry(f"{_HERE}.sampling:HPA", "each user's records of the most popular items"),
         "declared": Entry(f"{_HERE}.sampling:Declared", "a bound that is meant to cut nobody"),
@@ -15,8 +15,17 @@ BOUNDINGS = Registry(
         "dpsense-s": Entry(f"{_HERE}.scaling:DPSenseS", "the same, counts scaled up again"),
     },
 )
+"""Those that go with every summary and transform, but for ``auto``, which decides itself."""
+METHODS = Registry(
+    BOUNDINGS.option,
+    {
+        **BOUNDINGS,
+        "top": Entry(f"{_HERE}.rules:Top", "only the items that most users have"),
+        "discover": Entry(f"{_HERE}.rules:Discover", "columns that have no public list"),
+    },
+)
 CHOICES = Registry(
-    "--choose",
+    "choose",
     {
         "rank": Entry(
             "crowdtally.curator.choices.bounds:RankChoice",
@@ -28,7 +37,8 @@ CHOICES = Registry(
         ),
         "histogram": Entry(
             "crowdtally.curator.choices.bounds:NormChoice",
-            "by a noisy histogram of how long rows are (--norm l2)",
+            "by a noisy histogram of how long rows are (norm l2)",
         ),
     },
 )
+"""The private choices of a bound, which some methods have in their field ``choose``."""

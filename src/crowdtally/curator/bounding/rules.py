@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from crowdtally.core.counts import What
 from crowdtally.core.domain import columns_of
 from crowdtally.core.numbers import whole_number
 from crowdtally.core.records import Records
+from crowdtally.core.values import names, one_of, value
+from crowdtally.laws.interval import MOST_CELLS
 
 if TYPE_CHECKING:
     from crowdtally.records.engine import Engine, Kept, Rows
@@ -29,16 +31,12 @@ LARGEST_PAIR_LIMIT = 100
 class Rule(Protocol):
     """A rule with its public parameters."""
 
-    takes: ClassVar[frozenset[str]]
-    """The options of a release that are for it."""
-    choices: ClassVar[tuple[str, ...]]
-    """The private choices of its bound that suit it."""
     keeps_records: ClassVar[bool]
     """Whether it keeps some of a user's records, the same for all tables."""
 
     @property
     def name(self) -> str:
-        """What a person types."""
+        """What ``release.json`` calls it."""
 
     @property
     def limit(self) -> int:
@@ -80,20 +78,22 @@ class SamplingRule(Protocol):
 class RecordRule:
     """What rules that keep at most l of a user's records have in common."""
 
-    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose"})
-    choices: ClassVar[tuple[str, ...]] = ("rank",)
     keeps_records: ClassVar[bool] = True
     unit: ClassVar[Fraction] = Fraction(1)
     """Records, or distinct users, are counted."""
 
-    limit: int
-    """l: the most records that one user may contribute. Public, or privately chosen."""
+    max_records: int = 10
+    """The most records of one user that are kept; with a choice, the largest candidate."""
     times: int = field(default=1, kw_only=True)
     """C: the most that one kept record counts; 1 without a quantity. Public."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        return cls(given_limit(options))
+    def __post_init__(self) -> None:
+        check_limit(self, self.max_records)
+
+    @property
+    def limit(self) -> int:
+        """l: public, or privately chosen."""
+        return self.max_records
 
     @property
     def l1_bound(self) -> int:
@@ -109,10 +109,15 @@ class RecordRule:
         return {}
 
 
-def given_limit(options: Mapping[str, Any]) -> int:
-    """``max_records``, checked."""
-    most = LARGEST_PAIR_LIMIT if options["pairs"] else LARGEST_LIMIT
-    return whole_number(options["max_records"], "--max-records", 1, most)
+def check_limit(rule: object, limit: object) -> None:
+    """Refuse a bound that is none."""
+    whole_number(limit, f"max_records of {type(rule).__name__}", 1, LARGEST_LIMIT)
+
+
+def check_choice(rule: object, choose: object, suited: Sequence[str]) -> None:
+    """Refuse a private choice of the bound that does not suit the rule."""
+    if choose is not None:
+        one_of(choose, suited, f"choose of {type(rule).__name__}")
 
 
 # What one user can change in a table of pairs of items, of whom at most l records are kept.
@@ -145,8 +150,6 @@ class EveryRow:
     """Contract: one person is one row, or one of those that a row's weight counts: L1 = 1."""
 
     name: ClassVar[str] = "row"
-    takes: ClassVar[frozenset[str]] = frozenset()
-    choices: ClassVar[tuple[str, ...]] = ()
     keeps_records: ClassVar[bool] = False
     unit: ClassVar[Fraction] = Fraction(1)
 
@@ -209,8 +212,6 @@ class Everyone:
     """Each user counts once in each of her cells."""
 
     name: ClassVar[str] = "distinct"
-    takes: ClassVar[frozenset[str]] = frozenset()
-    choices: ClassVar[tuple[str, ...]] = ()
     keeps_records: ClassVar[bool] = False
     limit: ClassVar[int] = 1
     """Once in a cell; there is no limit to the cells."""
@@ -232,15 +233,47 @@ class Everyone:
 # selection see ``choices/top_items.md``, for the noise of the numbers ``noise/interval.md``.
 
 
+@value
 @dataclass(frozen=True)
-class Selected(Everyone):
-    """Contract: adding one user changes every cell by 0 or 1, and lowers none."""
+class Top(Everyone):
+    """Release only the K items that most users have, overall or in each context.
 
-    takes: ClassVar[frozenset[str]] = frozenset({"context_per_user"})
+    Contract: adding one user changes every cell by 0 or 1, and lowers none.
+    """
 
-    per_user: tuple[str, ...] = ()
-    """The contexts that are a property of the user, of which she has one value."""
+    k: int
+    """How many items, in each context where there are contexts."""
+    context_per_user: str | Sequence[str] = ()
+    """The contexts that are a property of the user, such as gender: all of them, or none."""
+
+    def __post_init__(self) -> None:
+        whole_number(self.k, "k of Top", 1, MOST_CELLS)
+        found = names(self.context_per_user, "context_per_user of Top", least=0)
+        object.__setattr__(self, "context_per_user", found)
+
+    @property
+    def per_user(self) -> tuple[str, ...]:
+        """The contexts that are a property of the user, of which she has one value."""
+        return tuple(self.context_per_user)
 
     def facts(self) -> dict[str, Any]:
         """It has no parameters but the contexts that are a property of the user."""
         return {"context_per_user": list(self.per_user)} if self.per_user else {}
+
+
+# Cells without public lists are found by their numbers of users, of an SRA sample of each user's.
+
+
+@value
+@dataclass(frozen=True)
+class Discover:
+    """Release the cells of columns without a public list that enough users have."""
+
+    columns: str | Sequence[str]
+    """The columns without a public list: the item, contexts or attributes."""
+    max_records: int = 10
+    """The most different cells of one user that count."""
+
+    def __post_init__(self) -> None:
+        check_limit(self, self.max_records)
+        object.__setattr__(self, "columns", names(self.columns, "columns of Discover"))

@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import What
-from crowdtally.core.numbers import is_whole
-from crowdtally.curator.bounding.rules import LARGEST_LIMIT, RecordRule, SamplingRule
+from crowdtally.core.numbers import is_whole, whole_number
+from crowdtally.core.values import value
+from crowdtally.curator.bounding.rules import (
+    LARGEST_LIMIT,
+    RecordRule,
+    SamplingRule,
+    check_choice,
+)
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import OWN_RULE
 from crowdtally.records.engine import CARRIED, Column, Engine, Kept, Rows, grouped, places
@@ -23,6 +29,8 @@ from crowdtally.records.matching import HASH_BITS
 
 # Below this many bits of order, ties between different records would begin to show in the law.
 _LEAST_BITS = 32
+CHOICES_OF_SAMPLES = ("rank",)
+"""The private choices of a bound that suit a rule which keeps records."""
 
 
 def told_apart(rows: Rows, what: What) -> Rows:
@@ -81,11 +89,8 @@ def keep_first(
 # ``sra.md``.
 
 
-@dataclass(frozen=True)
-class SRA(RecordRule):
+class UniformSample(RecordRule):
     """Keep min(l, |T_u|) of each user's records, uniformly without replacement."""
-
-    name: ClassVar[str] = "sra"
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
@@ -94,13 +99,30 @@ class SRA(RecordRule):
         return keep_first(engine, records, order, cells=cells, limit=self.limit)
 
 
+@value
 @dataclass(frozen=True)
-class Declared(SRA):
-    """SRA with a public bound that is meant to cut nobody (the papers' LPA)."""
+class SRA(UniformSample):
+    """Keep a uniform sample of each user's records."""
+
+    name: ClassVar[str] = "sra"
+
+    choose: str | None = None
+    """``rank`` chooses the bound privately, up to max_records, for a share of epsilon."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self, self.choose, CHOICES_OF_SAMPLES)
+
+
+@value
+@dataclass(frozen=True)
+class Declared(UniformSample):
+    """The same with a public bound that is meant to cut nobody (the papers' LPA)."""
 
     name: ClassVar[str] = "declared"
-    takes: ClassVar[frozenset[str]] = frozenset({"max_records"})
-    choices: ClassVar[tuple[str, ...]] = ()
+
+    max_records: int = 10
+    """The most records that a user has, as far as that is known; of more so many are kept."""
 
 
 # HPA: each user's records of the most popular items (Fan & Jin 2015, Algorithm 2).
@@ -115,15 +137,24 @@ def nothing_released() -> NDArray[np.int64]:
     return np.zeros(0, dtype=np.int64)
 
 
+@value
 @dataclass(frozen=True, eq=False)
 class HPA(RecordRule):
     """Keep the l records of each user whose items rank highest in a released popularity."""
 
     name: ClassVar[str] = "hpa"
-    takes: ClassVar[frozenset[str]] = RecordRule.takes | {"popularity_records"}
 
-    popularity: NDArray[np.int64] = field(default_factory=nothing_released)
+    popularity_records: int = 10
+    """The most records of one user that count in the popularity by which items are ranked."""
+    choose: str | None = None
+    """``rank`` chooses the bound privately, up to max_records, for a share of epsilon."""
+    popularity: NDArray[np.int64] = field(default_factory=nothing_released, kw_only=True)
     """The noisy count of every item of the public list, drawn once, already released."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number(self.popularity_records, "popularity_records of HPA", 1, LARGEST_LIMIT)
+        check_choice(self, self.choose, CHOICES_OF_SAMPLES)
 
     def steering(self) -> NDArray[np.int64]:
         """All that the popularity says to :meth:`keep`: the rank of each item.
@@ -135,7 +166,8 @@ class HPA(RecordRule):
 
     def _kept_by(self) -> tuple[Any, ...]:
         """All that decides what it keeps: two popularities that rank items alike are one."""
-        return self.limit, self.times, self.steering().tobytes()
+        given = self.limit, self.popularity_records, self.choose, self.times
+        return *given, self.steering().tobytes()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HPA) and self._kept_by() == other._kept_by()
@@ -160,7 +192,7 @@ class HPA(RecordRule):
 
 @dataclass(frozen=True)
 class OwnRule(RecordRule):
-    """A rule object that somebody else wrote, handed to ``ct.release(bounding=…)``.
+    """A rule object that somebody else wrote, handed to ``ct.release(method=…)``.
 
     It must keep records: have ``name``, ``limit`` and ``keep`` as :class:`SamplingRule` does. What
     it returns is cut to ``limit`` rows of each user by a keyed hash, so returning too many costs
@@ -168,20 +200,18 @@ class OwnRule(RecordRule):
     and the release says so.
     """
 
-    takes: ClassVar[frozenset[str]] = frozenset()
-    choices: ClassVar[tuple[str, ...]] = ()
-
-    rule: Any = field(default=None, hash=False)
+    rule: Any = field(default=None, hash=False, kw_only=True)
 
     @classmethod
     def handed(cls, given: object) -> OwnRule:
         """The object, checked as far as it can be."""
         name = getattr(given, "name", None)
         if not isinstance(given, SamplingRule) or not isinstance(name, str) or not name:
+            typed = f"the text {given!r}" if isinstance(given, str) else f"a {type(given).__name__}"
             raise UsageError(
-                "a rule of your own has a name, a limit (records per user) and a method "
-                "keep(engine, rows, *, cells, key, what): received a "
-                f"{type(given).__name__} without them. See CONTRIBUTING.md."
+                "method is a value such as ct.SRA(max_records=10) or ct.Top(10), or a rule of your "
+                "own, which has a name, a limit (records per user) and a method keep(engine, rows, "
+                f"*, cells, key, what): received {typed}. See CONTRIBUTING.md."
             )
         if not is_whole(given.limit) or not 1 <= given.limit <= LARGEST_LIMIT:
             raise UsageError(

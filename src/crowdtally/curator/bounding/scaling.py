@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
 from math import isqrt
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from crowdtally.core.counts import What
-from crowdtally.core.domain import Features
-from crowdtally.core.numbers import whole_number
-from crowdtally.curator.bounding.rules import given_limit
-from crowdtally.curator.choices.dpsense_s import given_scalings
-from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.core.numbers import Number, whole_number
+from crowdtally.core.values import one_of, value
+from crowdtally.curator.bounding.rules import Rule, check_choice, check_limit
+from crowdtally.curator.choices.dpsense_s import SCALINGS, given_scalings
 from crowdtally.records.engine import HELD_AT, Engine, Rows, countable, either, held_sum, smaller
 
 # DPSense: every row counts, scaled down where it is too long (Day & Li 2015).
@@ -34,40 +33,66 @@ GRID = 2**20
 _LARGEST_CAP = 2**10
 
 
+@value
 @dataclass(frozen=True)
 class DPSense:
-    """Scale each user's row to a sum of at most θ."""
+    """Scale each user's row to a sum of at most θ, or to a Euclidean norm of at most θ."""
 
     name: ClassVar[str] = "dpsense"
-    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose", "cap", "norm"})
-    choices: ClassVar[tuple[str, ...]] = ("rank", "dpsense")
     keeps_records: ClassVar[bool] = False
 
-    theta: int
-    """θ: the largest row sum that is left alone. Public, or privately chosen."""
-    cap: int = 1
-    """The most that one user counts in one cell; 1 counts distinct users."""
-    scaling: Fraction = Fraction(1)
-    """s: what DPSense-S multiplies the published counts by. Public, or privately chosen."""
+    max_records: int = 10
+    """The largest row that is left alone: longer ones are scaled down to it. With a choice, the
+    largest candidate."""
+    cap: int | None = None
+    """The most that one user's records count in one cell; for counts of records alone."""
+    choose: str | None = None
+    """``rank`` or ``dpsense``, or ``histogram`` with norm l2, chooses the bound privately, up to
+    max_records, for a share of epsilon."""
+    norm: str = "l1"
+    """``l1``: rows are scaled to a sum. ``l2``: to a Euclidean norm, which is for Gaussian noise
+    and leaves more of long rows."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        return cls(given_limit(options), _given_cap(options))
+    def __post_init__(self) -> None:
+        check_limit(self, self.max_records)
+        if self.cap is not None:
+            whole_number(self.cap, f"cap of {type(self).__name__}", 1, _LARGEST_CAP)
+        one_of(self.norm, ("l1", "l2"), "norm of DPSense")
+        check_choice(self, self.choose, self.choices)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The private choices of its bound that suit it."""
+        return ("histogram",) if self.norm == "l2" else ("rank", "dpsense")
 
     @property
     def limit(self) -> int:
-        return self.theta
+        """θ: public, or privately chosen."""
+        return self.max_records
+
+    @property
+    def most(self) -> int:
+        """The most that one user counts in one cell; 1 counts distinct users."""
+        return self.cap or 1
+
+    @property
+    def scaling(self) -> Fraction:
+        """s: what the published counts are multiplied by."""
+        return Fraction(1)
 
     @property
     def l1_bound(self) -> int:
-        return GRID * self.theta
+        """Of a norm: what she can change in L2 times the root of the number of her cells."""
+        return GRID * self.limit * (_ROOT_OF_CELLS if self.norm == "l2" else 1)
 
     def l2_squared(self, what: What) -> int:
         """At most g²θ where a cell has the same weight as every other of its row, else g²θ².
 
         A row of RC cells ≤ θ has RC·g² ≤ g²θ; a longer one has RC·⌊gθ/RC⌋² ≤ g²θ²/RC < g²θ.
         """
-        return GRID**2 * self.theta if self.cap == 1 else self.l1_bound**2
+        if self.norm == "l1" and self.most == 1:
+            return GRID**2 * self.limit
+        return (GRID * self.limit) ** 2
 
     @property
     def unit(self) -> Fraction:
@@ -75,32 +100,56 @@ class DPSense:
         return self.scaling / GRID
 
     def facts(self) -> dict[str, Any]:
-        """The cap; bound and scaling are said elsewhere."""
-        return {"cap": self.cap}
+        """The cap and the norm; bound and scaling are said elsewhere."""
+        return {"cap": self.most} | ({"norm": "l2"} if self.norm == "l2" else {})
 
     def weights(self, engine: Engine, same: Rows) -> Rows:
         """(user, cell, rows) of equal records put together → (cell, weight) in units."""
-        return weighted(with_row_sums(same, self.cap), self.theta)
+        if self.norm == "l2":
+            amounts = capped(countable(same), self.most).select("user", "cell", "amount")
+            return l2_weighted(engine, amounts, self.limit)
+        return weighted(with_row_sums(same, self.most), self.limit)
 
 
+@value
 @dataclass(frozen=True)
 class DPSenseS(DPSense):
     """The same with counts published times s, which makes up for what scaling down lost."""
 
     name: ClassVar[str] = "dpsense-s"
-    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose", "cap", "scalings"})
-    choices: ClassVar[tuple[str, ...]] = ("dpsense",)
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """With the one scaling, or the largest to choose from: noise is no larger than its."""
-        scalings = given_scalings(options["scalings"], one=options["choose"] is None)
-        return cls(given_limit(options), _given_cap(options), scalings[-1])
+    choose: str | None = None
+    """``dpsense`` chooses the bound, up to max_records, and the scaling privately, for a share of
+    epsilon."""
+    norm: str = field(default="l1", init=False)
+    scalings: str | Sequence[Number] = ()
+    """The factor within 1 … 2 that counts are multiplied by; with a choice all factors to choose
+    from. Without any: 1.00, 1.01, … 2.00."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = given_scalings(self.scalings, one=self.choose is None)
+        object.__setattr__(self, "scalings", given)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """It chooses its bound and its scaling together."""
+        return ("dpsense",)
+
+    @property
+    def weighed(self) -> tuple[Fraction, ...]:
+        """The scalings to choose from; one where it is given."""
+        return tuple(Fraction(s) for s in self.scalings) or SCALINGS
+
+    @property
+    def scaling(self) -> Fraction:
+        """s; before a choice the largest, since noise is no larger than its."""
+        return self.weighed[-1]
 
 
-def _given_cap(options: Mapping[str, Any]) -> int:
-    cap = options["cap"]
-    return 1 if cap is None else whole_number(cap, "--cap", 1, _LARGEST_CAP)
+def is_euclidean(rule: Rule) -> bool:
+    """Whether rows are scaled to a Euclidean norm."""
+    return isinstance(rule, DPSense) and rule.norm == "l2"
 
 
 def capped(same: Rows, cap: int) -> Rows:
@@ -182,39 +231,16 @@ _ROOT_OF_CELLS = 2**31
 """A row whose squares are not held has fewer than 2^61 cells: √2^61 is less than this."""
 
 
-@dataclass(frozen=True)
-class DPSenseL2(DPSense):
-    """Scale each user's row to a Euclidean norm of at most θ."""
-
-    choices: ClassVar[tuple[str, ...]] = ("histogram",)
-
-    @property
-    def l1_bound(self) -> int:
-        """What one user can change in L1: her norm times the root of the number of her cells."""
-        return GRID * self.theta * _ROOT_OF_CELLS
-
-    def l2_squared(self, what: What) -> int:
-        """g²θ², whatever is counted."""
-        return (GRID * self.theta) ** 2
-
-    def facts(self) -> dict[str, Any]:
-        return {"cap": self.cap, "norm": "l2"}
-
-    def weights(self, engine: Engine, same: Rows) -> Rows:
-        amounts = capped(countable(same), self.cap).select("user", "cell", "amount")
-        return l2_weighted(engine, amounts, self.theta)
-
-
 # ``auto``: the bound follows from what earlier, charged steps released.
 #
 # Nobody gives a bound. The release first measures how long the users' rows are, then scales the
 # rows to the θ of least expected error, and spends the rest of ε where that pays
-# (``steps/auto``). Every row is scaled as DPSense scales it, so each table's bound is exact for
-# every database.
+# (``methods/auto.py``). Every row is scaled as DPSense scales it, so each table's bound is exact
+# for every database.
 
 Aim = Literal["counts", "top", "recommend"]
 AIMS: tuple[Aim, ...] = ("counts", "top", "recommend")
-LARGEST_THETA = 2**13
+LARGEST_THETA = 2**14
 """θ beyond which no row sum is let: with the cap on records, integers stay within 64 bits."""
 
 
@@ -223,8 +249,6 @@ class Auto:
     """What ``auto`` is told; everything else it measures, and pays for."""
 
     name: ClassVar[str] = "auto"
-    takes: ClassVar[frozenset[str]] = frozenset({"for_", "context_per_user", "features", "repeats"})
-    choices: ClassVar[tuple[str, ...]] = ()
     keeps_records: ClassVar[bool] = False
     limit: ClassVar[int] = LARGEST_THETA
     """The largest θ that may be chosen."""
@@ -238,13 +262,6 @@ class Auto:
     """Whether a user's several records at one item count as several; else she counts once."""
     per_user: tuple[str, ...] = ()
     """The contexts that are a property of the user: all of them, or none."""
-    features: Features | None = None
-    """Public features of the items, where they are given."""
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """From the options of a release; features are read later, with the items."""
-        return cls(_aim(options), _repeats(options), per_user_of(options))
 
     def l2_squared(self, what: What) -> int:
         """No less than in L1."""
@@ -253,35 +270,3 @@ class Auto:
     def facts(self) -> dict[str, Any]:
         """Said elsewhere, step by step."""
         return {}
-
-
-def per_user_of(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The contexts that are declared a property of the user."""
-    named = options["context_per_user"]
-    if not isinstance(named, str | list | tuple):
-        kind = type(named).__name__
-        raise UsageError(f"--context-per-user is a context, or a list of them: received a {kind}.")
-    names = named.split(",") if isinstance(named, str) else named
-    return tuple(str(name).strip() for name in names)
-
-
-def _aim(options: Mapping[str, Any]) -> Aim:
-    given = options["for_"]
-    if given not in AIMS:
-        raise UsageError(f"unknown --for {given!r}. {did_you_mean(str(given), AIMS)}")
-    aim: Aim = given
-    return aim
-
-
-def _repeats(options: Mapping[str, Any]) -> bool:
-    given, users = options["repeats"], options["count"] == "users"
-    if given is None:
-        return not users
-    if given not in ("yes", "no"):
-        raise UsageError(f"--repeats is yes or no: received {given!r}.")
-    if users and given == "yes":
-        raise UsageError(
-            "with --count users a user counts once at an item: remove --repeats yes, or count "
-            "records with --count records."
-        )
-    return bool(given == "yes")

@@ -54,13 +54,13 @@ def check_theta(most: int, cells: int, cap: int, candidates: int) -> None:
     whole_number(cap, "the cap per cell", 1, 2**31)
     if not is_whole(most) or not 1 <= most <= cells * cap:
         raise UsageError(
-            f"--max-records must be a whole number between 1 and {cells * cap} (cells times the "
+            f"max_records must be a whole number between 1 and {cells * cap} (cells times the "
             f"cap per cell), which no row can exceed: received {most!r}."
         )
     if candidates > MOST_CANDIDATES:
         raise UsageError(
             f"there would be {candidates} candidates to choose from, and at most {MOST_CANDIDATES} "
-            "are weighed: lower the largest bound, or use the rank rule (--choose rank)."
+            "are weighed: lower the largest bound, or use the rank rule (choose=rank)."
         )
 
 

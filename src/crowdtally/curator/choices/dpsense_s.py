@@ -217,18 +217,20 @@ class DPSenseSChoice:
 
 
 def given_scalings(given: object, *, one: bool) -> tuple[Fraction, ...]:
-    """The s to choose from; with ``one``, the only one."""
-    if given is None:
-        scalings = SCALINGS
-    else:
-        pieces = given.split(",") if isinstance(given, str) else given
-        if not isinstance(pieces, list | tuple):
-            raise UsageError(f"--scalings is a list such as 1,1.1,1.2: received {given!r}.")
-        scalings = tuple(exact(piece, "a scaling") for piece in pieces)
-    check_scalings(scalings)
+    """The s to choose from, none for all of them; with ``one``, the only one."""
+    pieces = (given,) if isinstance(given, str | int | float | Fraction) else given
+    if not isinstance(pieces, list | tuple):
+        kind = type(given).__name__
+        raise UsageError(
+            f"scalings of DPSenseS are numbers, such as [1, 1.1, 1.2]: received a {kind}."
+        )
+    scalings = tuple(exact(piece, "a scaling") for piece in pieces)
+    if scalings:
+        check_scalings(scalings)
     if one and len(scalings) != 1:
         raise UsageError(
-            "DPSense-S needs one scaling (--scalings 1.2), or --choose dpsense to choose from them."
+            "DPSenseS needs one scaling, such as scalings=1.2, or choose=dpsense to choose from "
+            "them."
         )
     return scalings
 

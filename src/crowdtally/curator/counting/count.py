@@ -12,7 +12,7 @@ from crowdtally.core.counts import Memberships
 from crowdtally.curator import questions as kinds
 from crowdtally.curator.counting.bounded import Read, cells_of, count_rows, count_scaled
 from crowdtally.curator.counting.bounded import count as count_sampled
-from crowdtally.curator.counting.rows import make_visits
+from crowdtally.curator.counting.rows import counted, hold_rows
 from crowdtally.curator.counting.users import (
     distinct_users,
     kept_cells,
@@ -22,6 +22,7 @@ from crowdtally.curator.counting.users import (
     scaled_sums,
 )
 from crowdtally.curator.request.top import TopRequest
+from crowdtally.curator.row_questions import RowQuestion, UserRows
 from crowdtally.records.engine import Engine
 from crowdtally.records.prepare import Prepared
 
@@ -158,13 +159,24 @@ def users_of_selected(question: kinds.UsersOf, records: Reading) -> Read[Any]:
 
 def _users(request: TopRequest, records: Reading) -> Read[Memberships]:
     """A user is in every cell that she has; of her own contexts, in those of one of them."""
-    engine, prepared, width = records.engine, records.prepared, request.contexts
-    if not request.per_user or width == 1:  # without her rows, which nothing else needs
-        read = distinct_users(engine, prepared, [request.domain.size])
+    engine, prepared, size = records.engine, records.prepared, request.domain.size
+    if not request.per_user or request.contexts == 1:  # without her rows, which nothing else needs
+        read = distinct_users(engine, prepared, [size])
         return Read(read.found[0], read.dropped)
-    visits = make_visits(engine, prepared, key=records.fresh_key(), per_user=True, repeats=True)
-    rows = visits.rows
-    each = rows.select(cell=rows.item * width + rows.context).group_by("cell")
+    held = hold_rows(engine, prepared, UserRows(per_user=True, repeats=False), records.fresh_key())
+    each = held.records.group_by("cell")  # (user, item) is there once
     fetched = engine.columns(each.agg(users=lambda one: one.count()))
     cells, users = cells_of(fetched, "users", request.domain)
-    return Read(Memberships.of(request.domain.size, cells, users), visits.dropped)
+    return Read(Memberships.of(size, cells, users), held.dropped)
+
+
+@count.register
+def rows_of_users(question: RowQuestion, records: Reading) -> Read[Any]:
+    """(user, cell, amount), read once under one sampling key → what each measure says of them."""
+    held = records.once(
+        question.rows,
+        lambda: hold_rows(
+            records.engine, records.prepared, question.rows, records.fresh_key()
+        ),
+    )  # fmt: skip
+    return Read(counted(held, question.measures, question.sizes), held.dropped)

@@ -1,21 +1,29 @@
-"""Rows held once for several questions."""
+"""Users' whole rows: read once, then scaled and added up."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Memberships
-from crowdtally.core.domain import Domain
-from crowdtally.curator.bounding.scaling import GRID, l2_weighted, weighted
+from crowdtally.core.integers import group_equal
+from crowdtally.curator.bounding.scaling import GRID
 from crowdtally.curator.counting.bounded import Cells, cells_of, dropped_in
+from crowdtally.curator.row_questions import (
+    Inside,
+    Lengths,
+    Measure,
+    Scaled,
+    UserRows,
+    UsersInside,
+    Whole,
+)
 from crowdtally.errors import CrowdtallyError
-from crowdtally.inference.rows import Norm
+from crowdtally.inference.rows import BINS, bin_of
 from crowdtally.records.engine import (
     Column,
     Dropped,
@@ -23,6 +31,7 @@ from crowdtally.records.engine import (
     Rows,
     constant,
     countable,
+    either,
     grouped,
     held_sum,
     in_64_bits,
@@ -32,315 +41,232 @@ from crowdtally.records.engine import (
 from crowdtally.records.matching import HASH_BITS
 from crowdtally.records.prepare import Prepared
 
-# The users' rows as ``auto`` counts them: (user, item, context, amount), computed once.
-#
-# Contract: which rows a user has here is a function of the sampling key and of her own records.
-# Where a user's contexts are one property of hers, all her rows have one context. Where repeats
-# do not count, she has at most one row at an item, of amount 1.
+# Contract: which records a row has is a function of the sampling key and of the user's own
+# records. Records and lengths come from one snapshot, so a row is divided by the sum of exactly
+# the records that are counted: a source that changes meanwhile makes nobody count for more.
 
 LARGEST_AMOUNT = 2**26
-"""The most that one user's records at one item count: scaled, they stay within 64 bits."""
+"""The most that one record counts, by its quantity: scaled, it stays within 64 bits."""
+MOST = 2**62
+"""What sums of cells are held at, each user's share moving by no more than before."""
 
 
 @dataclass(frozen=True, eq=False)
-class Visits:
-    """The rows, held by the engine."""
+class Held:
+    """All rows, held by the engine."""
 
     engine: Engine
-    rows: Rows
-    """(user, item, context, amount): (user, item, context) is there once."""
-    items: Rows
-    """(user, item, amount): (user, item) is there once; the same table without contexts."""
+    records: Rows
+    """(user, cell, amount); where repeats do not count, (user, item) is there once, with 1."""
+    lengths: Rows
+    """(user, length): the sum of her amounts."""
+    users: Mapping[int, int]
+    """How many users have each length."""
     dropped: Dropped
     """The records that are in no row."""
+    prepared: Prepared
+    rows: UserRows
     key: int
     """The sampling key, which names what is made of the rows."""
-    domain: Domain
-    """The public lists that items and contexts are numbered by."""
-    one_context: bool = False
-    """Whether all rows of a user have one context: only then are contexts groups of users."""
-    ones: bool = False
-    """Whether every amount is 1: repeats do not count."""
 
-    def sizes(self, bins: int) -> NDArray[np.int64]:
-        """How many users have a row sum of 2^k … 2^(k+1) − 1, for k below ``bins`` − 1, or more."""
-        sums = self.items.group_by("user").agg(total=sum_of(self.items.amount))
-        found = self.engine.arrays(sums.group_by("total").agg(users=sums.count()))
-        places = [min(int(total).bit_length(), bins) - 1 for total in found["total"].tolist()]
-        counted = np.zeros(bins, dtype=np.int64)
-        np.add.at(counted, places, found["users"])
-        return counted
+    @property
+    def width(self) -> int:
+        """How many contexts an item has."""
+        return self.prepared.domain.contexts_size
 
 
-def make_visits(
-    engine: Engine, prepared: Prepared, *, key: int, per_user: bool, repeats: bool
-) -> Visits:
-    """Compute the rows.
+def hold_rows(engine: Engine, prepared: Prepared, rows: UserRows, key: int) -> Held:
+    """Read all records once.
 
     Args:
         engine: what runs it.
         prepared: all records.
+        rows: which of them a row has.
         key: decides which record survives, and which of several contexts a user has.
-        per_user: whether the contexts are a property of the user, of which she has one value.
-        repeats: whether several records at one item count as several.
     """
     width = prepared.domain.contexts_size
-    same = engine.materialise(grouped(prepared.rows), f"same_{key}")  # (user, cell) once each
-    rows = _with_context(countable(same), width)
-    if width > 1 and per_user:
-        rows = _one_context(engine, rows, key, width)
-        rows = rows.group_by("user", "item", "context").agg(amount=sum_of(rows.amount))
-    elif width > 1 and not repeats:
-        rows = _survivors(engine, rows, key, width)
-    rows = rows.select("user", "item", "context", amount=_capped(rows) if repeats else constant(1))
-    if width > 1 and (per_user or not repeats):  # else they are those that are held already
-        rows = engine.materialise(rows, f"visits_{key}")
-    items = rows
-    if width > 1 and repeats and not per_user:
-        items = rows.group_by("user", "item").agg(amount=sum_of(rows.amount))
-        items = engine.materialise(items.mutate(amount=_capped(items)), f"item_visits_{key}")
-    return Visits(
-        engine, rows, items, dropped_in(engine, same), key, prepared.domain,
-        one_context=per_user, ones=not repeats,
-    )  # fmt: skip
+    every, number = prepared.rows, constant(1)
+    if rows.repeats:
+        every = every.select(*(one for one in every.columns if one not in ("id", "weight")))
+    else:
+        every = grouped(every)  # (user, cell) once each: of equal records one would survive
+    every = engine.materialise(every, f"rows_{key}")
+    records = countable(every)
+    if rows.repeats and "quantity" in every.columns:  # capped before it is narrowed
+        number = in_64_bits(smaller(records.quantity, LARGEST_AMOUNT))
+    records = records.select("user", "cell", amount=number)
+    if width > 1 and rows.per_user:
+        records = _in_one_context(engine, records, key, width)
+    if not rows.repeats:
+        records = _survivors(engine, records, key, width)
+    if width > 1 and (rows.per_user or not rows.repeats):
+        records = engine.materialise(records, f"kept_{key}")
+    lengths = engine.materialise(_lengths(records), f"lengths_{key}")
+    found = engine.arrays(lengths.group_by("length").agg(users=lengths.count()))
+    users = dict(zip(found["length"].tolist(), found["users"].tolist(), strict=True))
+    return Held(engine, records, lengths, users, dropped_in(engine, every), prepared, rows, key)
 
 
-def _capped(rows: Rows) -> Column:
-    return smaller(rows.amount.cast("int64"), LARGEST_AMOUNT)
+def _lengths(records: Rows) -> Rows:
+    return records.group_by("user").agg(length=sum_of(records.amount))
 
 
-def _with_context(same: Rows, width: int) -> Rows:
-    count = same.rows
-    if "quantity" in same.columns:  # capped before it is narrowed: no sum is too large for that
-        count = in_64_bits(smaller(same.quantity, LARGEST_AMOUNT))
-    if width == 1:
-        return same.select("user", item=same.cell, context=constant(0), amount=count)
-    item, context = (same.cell // width).cast("int64"), (same.cell % width).cast("int64")
-    return same.select("user", item=item, context=context, amount=count)
-
-
-def _least(engine: Engine, rows: Rows, key: int, width: int, told: list[Column]) -> Column:
-    """The context of the least hash among a group's rows: packed, so that it breaks ties itself."""
+def _least(engine: Engine, key: int, told: Sequence[Column], value: Column, width: int) -> Column:
+    """The value below ``width`` of least hash in a group: packed, so that it breaks ties itself."""
     low = 2 ** (width - 1).bit_length() - 1
     order = engine.hash(key, told) & (2**HASH_BITS - 1 - low)
-    return ((order | rows.context).min() & low).cast("int64")
+    return ((order | value).min() & low).cast("int64")
 
 
-def _one_context(engine: Engine, rows: Rows, key: int, width: int) -> Rows:
-    """Every row of a user in the one of her contexts whose hash is least.
+def _in_one_context(engine: Engine, records: Rows, key: int, width: int) -> Rows:
+    """Every record of a user in the one of her contexts whose hash is least.
 
-    Of her own distinct joint values alone, whatever is frequent among others, and of all of them:
-    were repeats left out before, she would be in as many groups as she has values.
+    Of all her contexts, whatever is frequent among others: were repeats left out before, she
+    would be in as many contexts as she has values.
     """
-    chosen = rows.group_by("user").agg(
-        own=_least(engine, rows, key, width, [rows.user, rows.context])
-    )
-    joined = rows.inner_join(chosen, "user")
-    return joined.select("user", "item", context=joined.own, amount=joined.amount)
+    context = (records.cell % width).cast("int64")
+    told = [records.user, context]
+    chosen = records.group_by("user").agg(own=_least(engine, key, told, context, width))
+    joined = records.inner_join(chosen, "user")
+    cell = (joined.cell - joined.cell % width + joined.own).cast("int64")
+    return joined.select("user", cell=cell, amount=joined.amount)
 
 
-def _survivors(engine: Engine, rows: Rows, key: int, width: int) -> Rows:
+def _survivors(engine: Engine, records: Rows, key: int, width: int) -> Rows:
     """Of a user's records of one item the one whose hash is least, in its own context."""
-    told = [rows.user, rows.item, rows.context]
-    return rows.group_by("user", "item").agg(
-        context=_least(engine, rows, key, width, told), amount=sum_of(rows.amount)
+    if width == 1:
+        return records  # each is there once
+    item, context = (records.cell // width).cast("int64"), (records.cell % width).cast("int64")
+    each = records.mutate(item=item, context=context)
+    told = [each.user, each.item, each.context]
+    kept = each.group_by("user", "item").agg(own=_least(engine, key, told, each.context, width))
+    cell = (kept.item * width + kept.own).cast("int64")
+    return kept.select("user", cell=cell, amount=constant(1))
+
+
+def counted(held: Held, measures: Sequence[Measure], sizes: Sequence[int]) -> list[Any]:
+    """What each measure counts, for tables of so many cells; all scaled ones from one join."""
+    scaled = [one for one in measures if isinstance(one, Scaled)]
+    sums = _sums(held, scaled) if scaled else {}
+    found: list[Any] = []
+    for measure, size in zip(measures, sizes, strict=True):
+        match measure:
+            case Lengths():
+                found.append(_counts(held, measure, size, _bins(held)))
+            case Whole():
+                found.append(_counts(held, measure, size, _whole(held, measure.most)))
+            case Scaled():
+                found.append(_counts(held, measure, size, sums[measure]))
+            case Inside():
+                found.append(_counts(held, measure, size, _inside(held, measure)))
+            case UsersInside():
+                found.append(_users_inside(held, measure, size))
+    return found
+
+
+def _counts(held: Held, measure: Any, size: int, cells: Cells) -> Counts:
+    l1, squared, unit = measure.bound(held.rows)
+    return Counts(size, *cells, l1, unit, squared=squared)
+
+
+def _bins(held: Held) -> Cells:
+    found = np.zeros(BINS, dtype=np.int64)
+    for length, users in held.users.items():
+        found[bin_of(length)] += users
+    return np.arange(BINS), found
+
+
+def _whole(held: Held, most: int) -> Cells:
+    """The sum over users of the lesser of length and ``most``, held within 64 bits."""
+    total = sum(min(length, most) * users for length, users in held.users.items())
+    return np.arange(1), np.array([min(total, MOST)], dtype=np.int64)
+
+
+def _sums(held: Held, measures: Sequence[Scaled]) -> dict[Scaled, Cells]:
+    """Each measure's cells and their sums, from one pass over the records with their lengths.
+
+    Sums of cells are added up to items and contexts here: a user's share of them is added up
+    exactly as her records would be.
+    """
+    width = held.width
+    every = any(one.over != "items" for one in measures) and width > 1
+    joined = held.records.inner_join(held.lengths, "user")
+    cell = joined.cell if every or width == 1 else (joined.cell // width).cast("int64")
+    weights = {one: f"weight_{place}" for place, one in enumerate(_distinct(measures))}
+    each = joined.select(
+        cell=cell, **{name: _weight(joined, *one) for one, name in weights.items()}
     )
+    sums = each.group_by("cell").agg(**{name: held_sum(each[name]) for name in weights.values()})
+    columns = held.engine.columns(sums)
+    found = {}
+    for one in measures:
+        cells = cells_of(columns, weights[_class(one)], held.prepared.domain)
+        if one.over == "items" and every:
+            cells = _folded(cells, cells[0] // width)
+        elif one.over == "contexts":
+            cells = _folded(cells, cells[0] % width)
+        found[one] = cells
+    return found
 
 
-# The users' rows, or a part of each, scaled to a bound and added up by item.
-#
-# Contract: a row is divided by its own sum, over exactly the items that are counted. So every
-# user adds at most ``bound``·g units in all, whatever she has anywhere else, and nothing of
-# another user's depends on her: the totals have that L1 bound, for every database; where all her
-# amounts are 1, the square of their L2 bound is ``bound``·g². Where rows are scaled to a norm
-# instead, each by its own over exactly these items, ``bound``·g is the L2 bound. The proof is in
-# ``auto.md``.
-
-NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
-MOST = 2**62
-"""What totals of groups are held at: no number of users makes them wrap round."""
-UNIT = Fraction(1, GRID)
-"""What a unit of a scaled row means as a count."""
+def _class(one: Scaled) -> tuple[int, int, int | None]:
+    """What decides a record's weight."""
+    return one.to, one.above, one.only_to
 
 
-def scaled_totals(
-    visits: Visits, bound: int, size: int, *, without: NDArray[Any] = NONE, norm: Norm = "l1"
-) -> Counts:
-    """Totals of all ``size`` items but those ``without``, which count nothing: (item, units).
-
-    Args:
-        visits: the users' rows.
-        bound: what each row without them is scaled to, at most.
-        size: how many items there are.
-        without: the few items that leave every row.
-        norm: whether rows are scaled to a sum or to a Euclidean norm.
-    """
-    rows = visits.items
-    if len(without):
-        rows = rows.filter(~rows.item.isin(without.tolist()))
-    found = _totals(visits, rows, bound, norm)
-    l1, squared = bounds_of(bound, size, norm, ones=visits.ones)
-    return Counts(size, *found, l1, UNIT, squared=squared)
+def _distinct(measures: Sequence[Scaled]) -> list[tuple[int, int, int | None]]:
+    return list(dict.fromkeys(map(_class, measures)))
 
 
-def scaled_inside(visits: Visits, bound: int, chosen: NDArray[Any], *, norm: Norm = "l1") -> Counts:
-    """Totals of the chosen items alone, in their order, each row scaled again inside them."""
-    listed = visits.engine.load(f"chosen_{visits.key}", {"chosen": chosen})
-    rows = visits.items.inner_join(listed, visits.items.item == listed.chosen)
-    found, values = _totals(visits, rows, bound, norm)
-    l1, squared = bounds_of(bound, len(chosen), norm, ones=visits.ones)
-    return Counts(len(chosen), np.searchsorted(chosen, found), values, l1, UNIT, squared=squared)
+def _weight(joined: Rows, to: int, above: int = 0, only_to: int | None = None) -> Column:
+    """What a record weighs in units: ⌊g·to·x/R⌋, or g·x where R ≤ to; 0 outside the class."""
+    scaled = (joined.amount * (GRID * to) // joined.length).cast("int64")
+    weight = either(joined.length <= to, (joined.amount * GRID).cast("int64"), scaled)
+    if above:
+        weight = either(joined.length > above, weight, constant(0))
+    if only_to is not None:
+        weight = either(joined.length <= only_to, weight, constant(0))
+    return weight
 
 
-def bounds_of(bound: int, size: int, norm: Norm, *, ones: bool) -> tuple[int, int]:
-    """What one user can change in totals of ``size`` items: in L1, and the square of it in L2.
-
-    A row of norm g·θ has a sum of at most g·θ·√size. A row of ones that is scaled to a sum of g·θ
-    has R·g² ≤ θ·g² where its R ones fit, else R·⌊g·θ/R⌋² < θ·g².
-
-    >>> bounds_of(3, 20, "l1", ones=True) == (3 * GRID, 3 * GRID**2)
-    True
-    >>> bounds_of(3, 20, "l2", ones=True) == (15 * GRID, 9 * GRID**2)
-    True
-    """
-    if norm == "l2":
-        return GRID * bound * (isqrt(size - 1) + 1), (GRID * bound) ** 2
-    return GRID * bound, GRID**2 * bound ** (1 if ones else 2)
+def _folded(cells: Cells, numbers: NDArray[Any]) -> Cells:
+    """Sums by other numbers of the cells, held within 64 bits."""
+    together, values = group_equal(numbers), cells[1]
+    if int(values.max(initial=0)) * len(values) >= MOST:
+        values = values.astype(object)  # Python integers: sums of cells may pass 64 bits
+    sums = np.minimum(together.sums(values), MOST)
+    return together.numbers, sums.astype(np.int64)
 
 
-def scaled_groups(
-    visits: Visits, bound: int, groups: NDArray[Any], number: int, *, without: NDArray[Any]
-) -> Counts:
-    """Totals of groups of items; every item that is not ``without`` is in one of them.
-
-    A row is divided by its sum over all groups, and its weights are added up by group.
-    """
-    totals = scaled_totals(visits, bound, len(groups), without=without)
-    of = groups[totals.cells]
-    if (of < 0).any():
-        raise ValueError("an item that is counted is in no group")
-    addable = totals.addable()
-    values = np.zeros(number, dtype=addable.dtype)
-    np.add.at(values, of, addable)
-    values = np.minimum(values, MOST).astype(np.int64)  # moves no user's share by more
-    # Added up: what was known of the row's L2 norm is lost.
-    return Counts(number, np.arange(number), values, totals.l1_bound, totals.unit)
+def _inside(held: Held, measure: Inside) -> Cells:
+    """Rows cut to the places, each divided by what was cut out of it."""
+    cut = _cut(held, measure.places, in_contexts=measure.in_contexts)
+    cut = held.engine.materialise(cut, f"cut_{held.key}")
+    joined = cut.inner_join(_lengths(cut), "user")
+    each = joined.select("cell", weight=_weight(joined, measure.to))
+    sums = each.group_by("cell").agg(weight=held_sum(each.weight))
+    return cells_of(held.engine.columns(sums), "weight", held.prepared.domain)
 
 
-def _totals(visits: Visits, rows: Rows, bound: int, norm: Norm) -> Cells:
-    """(user, item, amount) → by item, the sum of ⌊g·bound·x/R⌋, or of g·x where R ≤ bound.
-
-    Or of rows scaled to a norm.
-    """
-    amounts = rows.select("user", "amount", cell=rows.item)
-    if norm == "l2":
-        weights = l2_weighted(visits.engine, amounts, bound)
-        found = weights.group_by("cell").agg(total=held_sum(weights.weight))
-    else:
-        found = scaled_by_cell(amounts, bound)
-    return cells_of(visits.engine.columns(found), "total", visits.domain)
-
-
-def scaled_by_cell(rows: Rows, bound: int) -> Rows:
-    """(user, cell, amount), each cell of a user once → (cell, total) of rows scaled to the bound.
-
-    A row is divided by its sum over exactly these rows.
-    """
-    sums = rows.group_by("user").agg(row_sum=sum_of(rows.amount))
-    weights = weighted(rows.inner_join(sums, "user"), bound)
-    return weights.group_by("cell").agg(total=held_sum(weights.weight))
-
-
-# Users' rows → exact counts of contexts and of chosen items in context.
-#
-# Contract of the scaled ones: each user's row, exactly the row that is divided, is scaled to a
-# sum of at most θ on a grid of g units, so one user changes the table by at most g·θ units in L1.
-# Contract of :func:`users_by_block`: one user changes cells of one context only, each by 1.
-
-Ints = NDArray[np.int64]
-
-
-def context_totals(visits: Visits, contexts: int, bound: int) -> Counts:
-    """What each context has: rows over contexts, each scaled to at most ``bound``."""
-    rows = visits.rows
-    amount = smaller(sum_of(rows.amount), LARGEST_AMOUNT)
-    each = rows.group_by("user", "context").agg(amount=amount)
-    return _scaled(visits, each.select("user", "amount", cell=each.context), contexts, bound)
-
-
-def rows_of_chosen(visits: Visits, places: Ints, contexts: int) -> Counts:
-    """Chosen items × contexts: each user's row over these cells alone, scaled to at most 1."""
-    chosen = _chosen(visits, places)
-    cells = chosen.select("user", "amount", cell=_cell(chosen, contexts))
-    return _scaled(visits, cells, len(places) * contexts, 1)
-
-
-def users_by_block(visits: Visits, places: Ints, contexts: int) -> Memberships:
-    """Chosen items × contexts: the users of each context that have the item."""
-    refuse_several(visits)
-    chosen = _chosen(visits, places)
-    # (user, item, context) is there once, so rows are distinct users.
-    cells = chosen.select(cell=_cell(chosen, contexts))
-    found = visits.engine.arrays(cells.group_by("cell").agg(users=cells.count()))
-    return Memberships.of(len(places) * contexts, found["cell"], found["users"])
-
-
-def refuse_several(visits: Visits) -> None:
-    """Stop where contexts are no groups of users: what is paid once would be spent h times."""
-    if not visits.one_context:
+def _users_inside(held: Held, measure: UsersInside, size: int) -> Memberships:
+    """The users of each place: (user, item) is in the records once, so they are its records."""
+    if held.rows.repeats or (measure.in_contexts and not held.rows.per_user):
         raise CrowdtallyError(
-            "a user may be in several contexts here, and was to be counted as if in one: this is a "
-            "fault of the program, and nothing is released."
+            "users would be counted who may be in a cell, or in a block of cells, several times. "
+            "This is a bug in Crowdtally. Nothing was released."
         )
+    cut = _cut(held, measure.places, in_contexts=measure.in_contexts)
+    found = held.engine.arrays(cut.group_by("cell").agg(users=cut.count()))
+    return Memberships.of(size, found["cell"], found["users"])
 
 
-def _chosen(visits: Visits, places: Ints) -> Rows:
-    """The users' rows at the chosen items, with the place of each among them."""
+def _cut(held: Held, places: Sequence[int], *, in_contexts: bool) -> Rows:
+    """The records of some items; their cells are the items' places among them, by context."""
+    width, records = held.width, held.records
     listed = np.asarray(places, dtype=np.int64)
-    numbered = {"item": listed, "place": np.arange(len(listed), dtype=np.int64)}
-    return visits.rows.inner_join(visits.engine.load("chosen_items", numbered), "item")
-
-
-def _cell(chosen: Rows, contexts: int) -> Column:
-    return (chosen.place * contexts + chosen.context).cast("int64")
-
-
-def _scaled(visits: Visits, cells: Rows, size: int, bound: int) -> Counts:
-    """(user, cell, amount), each cell of a user once → the sums of the scaled rows."""
-    engine = visits.engine
-    held = engine.materialise(cells, f"to_scale_{visits.key}")
-    found = engine.arrays(scaled_by_cell(held, bound))
-    order = np.argsort(found["cell"])
-    return Counts(size, found["cell"][order], found["total"][order], GRID * bound, UNIT)
-
-
-# Distinct users of items: the one kind of count that interval noise may be added to.
-#
-# Contract: a user counts once in a cell whatever she has there, and nobody else's cells depend on
-# her. By context, all her rows are in one context, so she is in the cells of one context alone.
-
-
-def members(visits: Visits, chosen: NDArray[Any]) -> Memberships:
-    """The distinct users of each of the chosen items, which are ascending, in their order."""
-    rows = visits.items.filter(visits.items.item.isin(chosen.tolist()))
-    found, users = _users(visits, rows.select("user", cell=rows.item))
-    return Memberships.of(len(chosen), np.searchsorted(chosen, found), users)
-
-
-def all_members(visits: Visits, size: int) -> Memberships:
-    """The distinct users of every item."""
-    rows = visits.items
-    return Memberships.of(size, *_users(visits, rows.select("user", cell=rows.item)))
-
-
-def all_members_by_context(visits: Visits, size: int, contexts: int) -> Memberships:
-    """The distinct users of every item in each context, the context fastest."""
-    refuse_several(visits)
-    rows = visits.rows
-    cell = (rows.item * contexts + rows.context).cast("int64")
-    return Memberships.of(size * contexts, *_users(visits, rows.select("user", cell=cell)))
-
-
-def _users(visits: Visits, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    found = visits.engine.arrays(rows.group_by("cell").agg(users=rows.user.nunique()))
-    return found["cell"], found["users"]
+    number = {"item": listed, "place": np.arange(len(listed), dtype=np.int64)}
+    chosen = held.engine.load(f"chosen_{held.key}_{len(places)}_{in_contexts}", number)
+    each = records.mutate(item=(records.cell // width).cast("int64"))
+    joined = each.inner_join(chosen, "item")
+    cell = joined.place * width + joined.cell % width if in_contexts else joined.place
+    return joined.select("user", "amount", cell=cell.cast("int64"))

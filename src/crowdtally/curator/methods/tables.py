@@ -11,7 +11,7 @@ from crowdtally.core.privacy import Price
 from crowdtally.curator import questions as kinds
 from crowdtally.curator.bounding.rules import EveryRow, RecordRule
 from crowdtally.curator.bounding.sampling import SRA
-from crowdtally.curator.bounding.scaling import DPSense, DPSenseL2, DPSenseS
+from crowdtally.curator.bounding.scaling import DPSense, DPSenseS, is_euclidean
 from crowdtally.curator.converse import Asking, Facts
 from crowdtally.curator.request.method import CHOOSE
 from crowdtally.curator.request.request import Request
@@ -90,11 +90,11 @@ class TablesMethod:
         question: kinds.TableQuestion
         if isinstance(rule, DPSense):
             rules = [_scaled(rule, chosen.get(name)) for name in names]
-            bounds = [kinds.Bound(one.theta, one.scaling) for one in rules]
+            bounds = [kinds.Bound(one.limit, one.scaling) for one in rules]
             question = kinds.ScaledCounts(tuple(map(_settled, self.tables, rules)), tuple(rules))
         elif rule.keeps_records:
             if chosen:  # one bound for all tables: they are of one sample
-                rule = replace(rule, limit=chosen[names[0]].limit)
+                rule = replace(rule, max_records=chosen[names[0]].limit)
             bounds = [kinds.Bound(rule.limit)] * len(names)
             settled = tuple(_settled(table, rule, self.what) for table in self.tables)
             question = kinds.SampledCounts(settled, rule, self.what, self.pairs)
@@ -110,18 +110,22 @@ class TablesMethod:
 def _choice(request: Request, price: Price) -> kinds.ChoiceQuestion:
     method, rule, tables = request.method, request.method.rule, request.bounded
     if isinstance(rule, DPSenseS):
-        return kinds.ChooseThetaAndScaling(tables, rule.theta, price, rule.cap, method.scalings)
-    if isinstance(rule, DPSenseL2):
-        return kinds.ChooseNorm(tables, rule.theta, price, rule.cap)
+        return kinds.ChooseThetaAndScaling(tables, rule.limit, price, rule.most, rule.weighed)
+    if isinstance(rule, DPSense) and is_euclidean(rule):
+        return kinds.ChooseNorm(tables, rule.limit, price, rule.most)
     if isinstance(rule, DPSense):
-        return kinds.ChooseTheta(tables, rule.theta, price, rule.cap, str(method.choose))
+        return kinds.ChooseTheta(tables, rule.limit, price, rule.most, str(method.choose))
     least = 2 if method.pairs else 1
     times = rule.times if isinstance(rule, RecordRule) else 1
     return kinds.ChooseLimit(tables, rule.limit, price, method.what, least, times)
 
 
 def _scaled(rule: DPSense, bound: kinds.Bound | None) -> DPSense:
-    return rule if bound is None else replace(rule, theta=bound.limit, scaling=bound.scaling)
+    if bound is None:
+        return rule
+    if isinstance(rule, DPSenseS):
+        return replace(rule, max_records=bound.limit, choose=None, scalings=(bound.scaling,))
+    return replace(rule, max_records=bound.limit, choose=None)
 
 
 def _settled(table: Table, rule: Any, what: What = "users") -> Table:

@@ -143,8 +143,8 @@ def check_named(request: Request) -> None:
     if isinstance(request.method.rule, Auto):
         raise UsageError(
             "--half-width asks for noise that is known beforehand, and auto decides its noise from "
-            "what it measures: name a method, for example --max-records 10, or give --epsilon E "
-            "with --guess-users and --guess-records to see the error to expect."
+            "what it measures: name a method, for example --method sra:max-records=10, or give "
+            "--epsilon E with --guess-users and --guess-records to see the error to expect."
         )
 
 
@@ -180,7 +180,7 @@ def _lower(request: Request) -> str:
     """What to make smaller, for less noise."""
     if request.selection is not None:
         return "lower --top"
-    return "shorten the lists" if request.measured else "lower --max-records"
+    return "shorten the lists" if request.measured else "lower the bound"
 
 
 def _nth(number: int) -> Epsilon:

@@ -11,9 +11,9 @@ from typing import Any
 from crowdtally.core.layout import KINDS
 from crowdtally.core.numbers import whole_number
 from crowdtally.core.privacy import Delta, Epsilon, Price
-from crowdtally.curator.bounding.scaling import DPSenseL2
+from crowdtally.core.values import fitting, written
+from crowdtally.curator.bounding.scaling import is_euclidean
 from crowdtally.curator.plan.guesses import planned_course
-from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import MOST_MEASURED, Paid
 from crowdtally.curator.summaries import PUBLISHINGS
@@ -73,11 +73,11 @@ def _instead(interval: dict[str, float], bounded: dict[str, float], *, better: b
         return (
             "Less noise without any bound on users: --count users --noise interval counts every "
             f"user in all of their cells, with noise of standard deviation {noises}. Type that "
-            "instead of --bounding and --max-records."
+            "instead of --method."
         )
     return (
         "--noise interval would count every user in all of their cells, with noise of standard "
-        f"deviation {noises}: more noise, and no bias. A larger --max-records makes up for it."
+        f"deviation {noises}: more noise, and no bias. A larger bound makes up for it."
         if any(interval[name] > bounded[name] for name in interval)
         else f"--noise interval would have the same noise ({noises}), and no bias."
     )
@@ -109,7 +109,7 @@ def both_prices(request: Request) -> dict[str, Any] | None:
     """
     if not request.bounded or request.discovery is not None:
         return None
-    if isinstance(request.method.rule, DPSenseL2):  # for Gaussian noise alone
+    if is_euclidean(request.method.rule):  # for Gaussian noise alone
         return None
     delta = _delta(request)
     pure = _deviations(request, Paid("laplace", request.epsilon, Delta()))
@@ -226,9 +226,9 @@ def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str,
 
     What a cut loses of small true counts is not in it.
     """
-    errors, options = {}, completed({"size": size, "guess_total": total})
+    errors = {}
     for name in PUBLISHINGS:
-        publishing: Publishing = PUBLISHINGS.load(name).of(options)
+        publishing = _of_size(name, size, total)
         squares = table.transform.squares(table.cells, query, dense=not publishing.leaves_out)
         published = replace(table, publishing=publishing)
         if not publishing.leaves_out:
@@ -237,6 +237,11 @@ def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str,
         spread = table.law.empty_cell(published.keeping).variance
         errors[name] = sqrt(squares * spread) * float(table.unit)
     return errors
+
+
+def _of_size(name: str, size: int, total: int = 0) -> Publishing:
+    summary: Publishing = fitting(PUBLISHINGS.load(name), {"size": size, "guess_total": total})
+    return summary
 
 
 def advice(request: Request, query: int | None) -> dict[str, Any] | None:
@@ -258,15 +263,9 @@ def advice(request: Request, query: int | None) -> dict[str, Any] | None:
         "errors": errors,
         "cut_loses_at_most": lost,
         "choose": choice,
-        "options": _options(choice, size),
+        "options": f"--summary {written(PUBLISHINGS, _of_size(choice, size))}",
         "why": why,
     }
-
-
-def _options(choice: str, size: int) -> str:
-    """What to type for it."""
-    sized = f" --size {size}" if PUBLISHINGS.load(choice).leaves_out else ""
-    return f"--publishing {choice}{sized}"
 
 
 def _choice(errors: Mapping[str, float], lost: float | None, *, fits: bool) -> tuple[str, str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import erf, exp, isqrt, log, pi, sqrt
+from math import erf, exp, log, pi, prod, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -13,23 +14,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Memberships
-from crowdtally.core.layout import EDGES, Crossed, Layout, Numbered, Picked
+from crowdtally.core.layout import KINDS
 from crowdtally.core.numbers import show
-from crowdtally.core.privacy import Epsilon, Price, Rho
+from crowdtally.core.privacy import Rho
 from crowdtally.curator.bounding.scaling import Auto
+from crowdtally.curator.converse import Released
+from crowdtally.curator.methods.auto import (
+    AutoMethod,
+    Design,
+    Outcome,
+    Step,
+    outcome_of,
+    released_facts,
+)
+from crowdtally.curator.methods.auto_rules import KAPPA, SIZES, Setting
 from crowdtally.curator.pricing import noise_of
+from crowdtally.curator.questions import Tables
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.auto.course import Course, SoFar, worth
-from crowdtally.curator.steps.auto.deciding import CROWD, SIZES, better_of, decide
-from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.estimating import item_facts
-from crowdtally.curator.steps.auto.line import AutoMethod
-from crowdtally.curator.steps.auto.pilot import pilot_cost
-from crowdtally.curator.steps.auto.planned import Planned, Question
-from crowdtally.curator.steps.auto.sizes import SizesStep
-from crowdtally.curator.table import Measured, Table
-from crowdtally.inference.items import estimate_items
-from crowdtally.inference.rows import BINS, Sizes, expected_error, power_of, read_sizes
+from crowdtally.curator.row_questions import (
+    Inside,
+    Lengths,
+    Measure,
+    Scaled,
+    UsersInside,
+    Whole,
+)
+from crowdtally.curator.table import AnyTable, Measured
+from crowdtally.inference.auto import estimate_auto
+from crowdtally.inference.facts import Path
+from crowdtally.inference.rows import HIGH, RowLengths, row_lengths
 from crowdtally.noise.draws import SystemDraws
 
 # Records that nobody has: as many as public guesses say, spread as such records often are.
@@ -68,24 +81,22 @@ class Imagined:
     def _middle(self) -> float:
         return log(self.each) - SPREAD**2 / 2
 
-    def sizes(self) -> Ints:
-        """How many users have 2^k … 2^(k+1) − 1 records."""
-        below = [_normal((k * log(2) - self._middle) / SPREAD) for k in range(1, BINS)]
-        shares = np.diff([0.0, *below, 1.0])
+    def lengths(self) -> Ints:
+        """How many users have rows of each bin."""
+        edges = [_normal((log(high + 0.5) - self._middle) / SPREAD) for high in HIGH[:-1]]
+        shares = np.diff([0.0, *edges, 1.0])
         return np.asarray(np.rint(self.users * shares), dtype=np.int64)
 
-    def kept(self, bound: float, power: float = 1.0) -> float:
-        """The share of the records that is left of rows scaled to a bound.
+    def kept(self, bound: float) -> float:
+        """The share of the records that is left of rows scaled to a bound."""
+        edge = log(bound) - self._middle
+        small = self.each * _normal((edge - SPREAD**2) / SPREAD)
+        large = bound * (1 - _normal(edge / SPREAD))
+        return min((small + large) / self.each, 1.0)
 
-        Args:
-            bound: of a row's length.
-            power: a row of R records is R^power long, and keeps bound·R^(1−power) of them.
-        """
-        edge, most, rest = log(bound) / power - self._middle, self.each, 1 - power
-        small = most * _normal((edge - SPREAD**2) / SPREAD)
-        each = exp(rest * self._middle + (rest * SPREAD) ** 2 / 2)
-        large = bound * each * (1 - _normal((edge - rest * SPREAD**2) / SPREAD))
-        return min((small + large) / most, 1.0)
+    def in_rows_up_to(self, length: float) -> float:
+        """The share of the records that is in rows that are no longer."""
+        return _normal((log(length) - self._middle - SPREAD**2) / SPREAD) if length else 0.0
 
     @cached_property
     def _popularity(self) -> Floats:
@@ -140,10 +151,8 @@ def laplace_like(scale: float, size: int) -> Ints:
 
 # The conversation of ``auto`` with guessed answers: what it would decide, and how far off it is.
 #
-# Each step plans as in a release; only what is counted and its noise are imagined. Nothing is
-# drawn by chance, so a plan is the same each time.
-
-_ANY = Epsilon(Fraction(1))
+# It decides as in a release; only what is counted and its noise are imagined. Nothing is drawn by
+# chance, so a plan is the same each time.
 
 
 class _Evenly(SystemDraws):
@@ -151,9 +160,6 @@ class _Evenly(SystemDraws):
 
     def laplace(self, scale: Fraction, size: int) -> Any:
         return laplace_like(float(scale), size)
-
-    def refine(self, noise: Any, scale: Fraction) -> Any:
-        return laplace_like(float(scale) / 2, len(noise))
 
     def gaussian(self, variance: Fraction, size: int) -> Any:
         law = NormalDist()
@@ -166,79 +172,60 @@ class _Evenly(SystemDraws):
         return np.rint((0.5 - evenly(size)) * width).astype(np.int64)
 
 
-def imagine(design: Design, world: Imagined) -> SoFar:
+def imagine(design: Design, world: Imagined) -> Released:
     """All that ``auto`` would release of such records."""
     asking, draws = AutoMethod(design).ask(), _Evenly()
-    question = next(asking)
+    tables: Tables = ()
+    question: Any = next(asking)
     while True:
-        answer = question.draw(_exact(question, world), draws)
+        pairs = zip(question.measures, question.tables, strict=True)
+        answer = question.draw([_counted(one, table, world) for one, table in pairs], draws)
+        tables += answer.tables
         try:
             question = asking.send(answer)
         except StopIteration as end:
-            released: SoFar = end.value
-            return released
+            return Released(tables, end.value)
 
 
-def _exact(question: Any, world: Imagined) -> Counts | Memberships | None:
-    """What would be counted of the imagined records; None where a step is passed over."""
-    plan = question.plan
-    return _counted(plan.question, world) if isinstance(plan, Planned) else None
-
-
-def _counted(question: Question, world: Imagined) -> Counts | Memberships:
-    table = question.table(_ANY)
-    size = table.layout.size
-    if isinstance(question, SizesStep):
-        return Counts(size, np.arange(size), world.sizes(), 1)
-    if isinstance(table, Measured):
-        users = _values(table.layout, world.members, question, world)
+def _counted(measure: Measure, table: AnyTable, world: Imagined) -> Counts | Memberships:
+    """What would be counted of the imagined records."""
+    size = table.cells.size
+    if isinstance(measure, UsersInside):
+        users = world.members[list(measure.places)]
+        users = world.in_context(users) if measure.in_contexts else users
         return Memberships(size, np.rint(users).astype(np.int64))
-    kept = world.counts * _kept(question, table, world)
-    values = _values(table.layout, kept, question, world) / float(table.unit)
+    values = _values(measure, world) / float(table.unit)
     within = np.rint(np.minimum(values, 2.0**60)).astype(np.int64)
-    return Counts(
-        size, np.arange(size), within, table.l1_bound, table.unit, squared=table.l2_squared
-    )
+    squared = None if isinstance(table, Measured) else table.squared
+    return Counts(size, np.arange(size), within, table.l1_bound, table.unit, squared=squared)
 
 
-def _kept(question: Question, table: Table, world: Imagined) -> float:
-    """The share of the records that the question's bound leaves: of sums of rows, or of norms."""
-    power = power_of(getattr(question, "norm", "l1"), repeats=world.repeats)
-    bound = table.l1_bound if power == 1 else isqrt(table.l2_squared)
-    return world.kept(float(bound * table.unit), power)
+def _values(measure: Lengths | Whole | Scaled | Inside, world: Imagined) -> Floats:
+    match measure:
+        case Lengths():
+            return world.lengths().astype(np.float64)
+        case Whole(most):
+            return np.array([world.counts.sum() * world.kept(most)])
+        case Inside(places, _, in_contexts):
+            found = world.counts[list(places)]
+            return world.in_context(found) if in_contexts else found
+        case Scaled(to, over, above, only_to):
+            share = world.kept(to) - world.in_rows_up_to(above)
+            if only_to is not None:
+                share = world.in_rows_up_to(only_to)
+            found = max(share, 0.0) * world.counts
+            cells = found if over == "items" else world.in_context(found)
+            return cells.reshape(-1, world.contexts).sum(axis=0) if over == "contexts" else cells
 
 
-def _values(layout: Layout, items: Floats, question: Question, world: Imagined) -> Floats:
-    """What is imagined of each cell; ``items`` are the values of all items."""
-    match layout:
-        case Crossed():
-            return world.in_context(_values(layout.first, items, question, world))
-        case Picked():
-            return np.asarray(items[layout.places], dtype=np.float64)
-        case Numbered():
-            return _grouped(layout.size, items, getattr(question, "groups", None), world)
-    if layout.size == world.items:
-        return items
-    return np.full(layout.size, items.sum() / layout.size)
+# What ``auto`` would do, for a plan: its tables with their shares, and the expected error.
 
-
-def _grouped(size: int, items: Floats, groups: Ints | None, world: Imagined) -> Floats:
-    """Totals of groups of items; of features, which sum up differences, a tenth of the users."""
-    if groups is None:
-        return np.full(size, 0.1 * world.users)
-    totals = np.bincount(groups[groups >= 0], items[groups >= 0], minlength=size)
-    return np.asarray(totals, dtype=np.float64)
-
-
-# What ``auto`` would do, for a plan: its steps with their shares, and the expected error.
-
-RELIABLE = 300
-"""Users times ε below which the sizes are hardly more than noise."""
+RELIABLE = 1000
+"""Users times ε below which the sizes may be hardly more than noise."""
 LARGEST = 50_000
-"""Items up to which the steps are taken one by one on imagined records."""
+"""Items up to which the whole conversation is held on imagined records."""
 _USERS = tuple(10**power for power in range(1, 9))
 _EACH = (1, 3, 10, 30, 100, 1000)
-_PILOT = Fraction(35, 1000)
 _TOP = 10
 
 
@@ -256,50 +243,38 @@ class PlannedCourse:
         design = self.design
         facts: dict[str, Any] = {
             "for": design.aim,
-            "repeats": design.repeats,
-            "context_per_user": design.per_user,
+            "repeats": design.rows.repeats,
+            "context_per_user": design.rows.per_user,
             "guess_users": self.users,
             "guess_records": self.records,
-            "unreliable_below_users": int(-(-RELIABLE // design.epsilon)),
+            "unreliable_below_users": int(-(-RELIABLE // design.epsilon.value)),
             "sizes_reliable": None,
             "steps": [],
-            "unspent": None,
             "expected_error": None,
-            **_paying(design),
         }
+        if design.delta.value:  # ρ may pay for the tables; None: not known before the sizes are
+            facts |= {"noise": design.noise, "paid_in": None if design.may_turn else Rho.field}
         if self.users is None or self.records is None:
-            return facts | {"steps": _ranges(design)}
-        world = Imagined(
-            self.users, max(self.records, self.users), design.items, design.contexts, design.repeats
-        )
-        sizes = _sizes(design, world)
-        facts["sizes_reliable"] = sizes.reliable
+            return facts | {
+                "steps": _between([_shares(design, world) for world in _likely(design)])
+            }
+        world = _world(design, self.users, max(self.records, self.users))
+        lengths, setting = _known(design, world)
+        facts["sizes_reliable"] = not lengths.weak
         if design.may_turn:
-            facts["paid_in"] = _total(design, sizes).field
-        if design.is_sparse or design.items > LARGEST:
+            facts["paid_in"] = setting.purse.left.field
+        if design.items.publishing.leaves_out or design.size > LARGEST:
             return facts | _in_large(design, world)
         return facts | self._imagined(world)
 
     def _imagined(self, world: Imagined) -> dict[str, Any]:
         released = imagine(self.design, world)
-        course = released.course
-        if course is None:
-            raise TypeError("the first step opens the account")
-        total = {Epsilon.field: self.design.epsilon, course.currency: course.total.value}
+        outcome = outcome_of(released)
         steps = [
-            {
-                "name": step.name,
-                "share": show(step.cost / total[step.currency]),
-                "why": step.why,
-                **{name: fact for name, fact in step.facts.items() if name != "differ"},
-            }
-            for step in course.taken
+            {**step.as_dict(), "share": show(_share(self.design, outcome, step))}
+            for step in outcome.steps
         ]
-        return {
-            "steps": steps,
-            "unspent": show(course.left / course.total.value),
-            "expected_error": _error(self.design, world, released),
-        }
+        return {"steps": steps, "expected_error": _error(self.design, world, released)}
 
 
 def planned_course(
@@ -311,21 +286,40 @@ def planned_course(
     return PlannedCourse(Design.of(request), users, records)
 
 
-def _sizes(design: Design, world: Imagined) -> Sizes:
-    empty = np.zeros(1, dtype=np.int64)
-    law = noise_of(Counts(1, empty, empty, 1), design.opening * SIZES)
-    return read_sizes(world.sizes().astype(float), law.std())
+def _share(design: Design, outcome: Outcome, step: Step) -> Fraction:
+    """What a table adds to the cost of the release; ρ is what was left of ε after the sizes."""
+    if KINDS[step.name].short_rows:
+        return Fraction(0)
+    whole = design.whole.value
+    if isinstance(step.price, Rho) and outcome.rho is not None:
+        return step.price.value / outcome.rho.value * (1 - SIZES)
+    return step.price.value / whole
 
 
-def _error(design: Design, world: Imagined, released: SoFar) -> dict[str, Any]:
+def _world(design: Design, users: int, records: int) -> Imagined:
+    contexts = prod(len(axis) for axis in design.contexts)
+    return Imagined(users, records, design.size, contexts, design.rows.repeats)
+
+
+def _likely(design: Design) -> Iterator[Imagined]:
+    """All numbers of users and records that are likely."""
+    for users in _USERS:
+        yield from (_world(design, users, users * each) for each in _EACH)
+
+
+def _known(design: Design, world: Imagined) -> tuple[RowLengths, Setting]:
+    """What the sizes would say, and what is left then."""
+    method, price = AutoMethod(design), design.whole
+    empty = np.zeros(0, dtype=np.int64)
+    law = noise_of(Counts(1, empty, empty, 1), type(price)(price.value * SIZES))
+    return method.known(row_lengths(world.lengths(), law.std()))
+
+
+def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any]:
     """How far the estimates would be from what was imagined, by the ones that readers make."""
-    facts = item_facts(design, released)
-    if facts.table is None:  # measured in each context; nothing is lost, and noise is all
-        table = next(table for table in released.tables if table.name == EDGES.name)
-        std = table.law.std() * sqrt(design.contexts)
-        return {"rmse": std, "rmse_top": std, "largest": float(world.counts[0]), "top": _TOP}
-    off = estimate_items(facts).mean - world.counts
-    top = min(_TOP, design.items)
+    facts = released_facts(design, outcome_of(released), released.tables)
+    off = estimate_auto(facts).items.mean - world.counts
+    top = min(_TOP, design.size)
     return {
         "rmse": float(sqrt(np.mean(off**2))),
         "rmse_top": float(sqrt(np.mean(off[:top] ** 2))),
@@ -335,85 +329,35 @@ def _error(design: Design, world: Imagined, released: SoFar) -> dict[str, Any]:
 
 
 def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
-    """Without the steps that choose among the items: which of them run is known all the same."""
-    sizes = _sizes(design, world)
-    total = _total(design, sizes)
-    shares, decided = _shares(design, sizes), decide(design, sizes, total)
-    theta = decided.theta(worth(total * (shares["items"] + shares["zoom"])))
-    lost = sizes.lost(theta, power_of(decided.norm, repeats=design.repeats))
-    own, per_item = worth(total * shares["items"]), float(world.counts.sum()) / design.items
-    rmse = sqrt(expected_error(theta, lost, own, per_item))
+    """Without estimates of so many items: what is decided once the sizes are released."""
+    lengths, setting = _known(design, world)
+    path: Path = "short" if lengths.short else "long"
+    rmse = sqrt(setting.bounds(lengths, path, KAPPA).error / design.size)
     error = {"rmse": rmse, "rmse_top": None, "largest": float(world.counts[0]), "top": None}
-    return {"steps": _between([shares]), "expected_error": None if design.is_sparse else error}
+    listed = not design.items.publishing.leaves_out
+    return {
+        "steps": _between([_shares(design, world)]),
+        "expected_error": error if listed else None,
+    }
 
 
-def _paying(design: Design) -> dict[str, Any]:
-    """What steps are paid for in, where δ lets that be ρ; None: not known before the sizes are."""
-    if not design.delta.value:
-        return {}
-    return {"noise": design.noise, "paid_in": None if design.may_turn else Rho.field}
+def _shares(design: Design, world: Imagined) -> dict[str, Fraction]:
+    """The share of each table, where a look at tastes finds nothing."""
+    lengths, setting = _known(design, world)
+    path: Path = "short" if lengths.short and not lengths.weak else "long"
+    if lengths.rich:
+        path = setting.path_without_kappa(lengths)
+    return setting.shares(path, lengths)
 
 
-def _total(design: Design, sizes: Sizes) -> Price:
-    """What later steps are paid out of, once the sizes are released."""
-    course, _ = Course(design.opening).spend("sizes", design.opening.value * SIZES, "")
-    return better_of(design, sizes, course).total if design.may_turn else course.total
-
-
-def _ranges(design: Design) -> list[dict[str, Any]]:
-    """The share of each step over all numbers of users and records that are likely."""
-    found = []
-    for users in _USERS:
-        for each in _EACH:
-            world = Imagined(users, users * each, design.items, design.contexts, design.repeats)
-            found.append(_shares(design, _sizes(design, world)))
-    return _between(found)
-
-
-def _between(found: list[dict[str, Fraction]]) -> list[dict[str, Any]]:
+def _between(found: Sequence[Mapping[str, Fraction]]) -> list[dict[str, Any]]:
+    names = dict.fromkeys(name for one in found for name in one)
+    none = Fraction(0)
     return [
         {
             "name": name,
-            "share_from": show(min(one[name] for one in found)),
-            "share_to": show(max(one[name] for one in found)),
+            "share_from": show(min(one.get(name, none) for one in found)),
+            "share_to": show(max(one.get(name, none) for one in found)),
         }
-        for name in found[0]
+        for name in names
     ]
-
-
-def _pilot(design: Design, sizes: Sizes, total: Price, *, small: bool) -> Fraction:
-    """What a first look at all items takes of the total; 0 where there is none."""
-    share = pilot_cost(design.items, sizes.users, total.field) / total.value
-    looks = (
-        sizes.reliable and not small and not design.repeats and not design.is_sparse
-        and design.items >= 1000 and 0 < share <= _PILOT
-    )  # fmt: skip
-    return share if looks else Fraction(0)
-
-
-def _shares(design: Design, sizes: Sizes) -> dict[str, Fraction]:
-    """What each step takes of the total; the items' table, with a zoom, what the others leave."""
-    total = _total(design, sizes)
-    decided = decide(design, sizes, total)
-    set_aside, none = decided.shares, Fraction(0)
-    pilot = _pilot(design, sizes, total, small=decided.small)
-    crowd = CROWD if pilot else none
-    first = none if isinstance(total, Rho) and design.may_turn else SIZES  # paid for before
-    rest = 1 - first - pilot - crowd - set_aside.total
-    found = {
-        "sizes": SIZES,
-        "pilot": pilot,
-        "crowd": crowd,
-        "items": rest / 2 if decided.zooms else rest,
-        "zoom": rest / 2 if decided.zooms else none,
-        "bins": set_aside.bins,
-        "head": none if decided.split_head else set_aside.head,
-    }
-    if design.has_contexts:
-        found |= {
-            "contexts": set_aside.contexts,
-            "split_head": set_aside.head if decided.split_head else none,
-            "tastes": set_aside.tastes,
-            "head_rows": set_aside.head_rows,
-        }
-    return found

@@ -13,7 +13,7 @@ from typing import Any
 from crowdtally.core.counts import Counted
 from crowdtally.core.numbers import show, whole_number
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.bounding.scaling import DPSenseL2
+from crowdtally.curator.bounding.scaling import is_euclidean
 from crowdtally.curator.plan.accuracy import Target, accuracy_facts, check_named, smallest_epsilon
 from crowdtally.curator.plan.compare import (
     NOTHING,
@@ -186,7 +186,7 @@ class Plan:
     def counted(self) -> str:
         """What is counted of one user, in words."""
         if self.course is not None:
-            return counted_words(repeats=self.course.design.repeats)
+            return counted_words(repeats=self.course.design.rows.repeats)
         return counted_of(self.request).sentence()
 
     def tables(self) -> list[dict[str, Any]]:
@@ -247,7 +247,7 @@ class Plan:
         if self.query_cells is not None:
             words.append(
                 "how ways of publishing compare for --query-cells: name a method, for example "
-                "--max-records 10"
+                "--method sra:max-records=10"
             )
         return words
 
@@ -257,6 +257,7 @@ def make_plan(
     *,
     guess_users: int | None = None,
     guess_records: int | None = None,
+    guess_total: int | None = None,
     query_cells: int | None = None,
     unseen: tuple[str, ...] = (),
     target: Target | None = None,
@@ -267,10 +268,12 @@ def make_plan(
     """
     for option, given in (
         ("--guess-users", guess_users), ("--guess-records", guess_records),
-        ("--query-cells", query_cells),
+        ("--guess-total", guess_total), ("--query-cells", query_cells),
     ):  # fmt: skip
         if given is not None:
             whole_number(given, option, 1, _LARGEST_GUESS)
+    if guess_total is not None:
+        request = replace(request, guess_total=guess_total)
     course = planned_course(request, guess_users, guess_records)
     if target is not None:
         check_named(request)
@@ -291,7 +294,7 @@ def _is_theorys(request: Request) -> bool:
 
 
 def _by_norm(request: Request) -> bool:
-    return isinstance(request.method.rule, DPSenseL2)
+    return is_euclidean(request.method.rule)
 
 
 def counted_of(request: Request) -> Counted:

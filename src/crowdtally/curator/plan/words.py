@@ -75,12 +75,12 @@ _WIDEST = "10 to 100,000,000 users of 1 to 1,000 records each"
 
 
 def course_lines(facts: Facts) -> Iterator[str]:
-    """The steps, and how far off the estimates would be."""
+    """The tables, and how far off the estimates would be."""
     what = _divided(facts)
     yield (
-        f"Method: auto, for {_AIMS[facts['for']]} (--for {facts['for']}). It divides {what} as it "
-        "goes: which steps it takes follows from what earlier steps released, never from the "
-        f"records, and they never spend more than {what} together.{_paying(facts)}"
+        f"Method: auto, for {_AIMS[facts['for']]} (aim {facts['for']}). It asks up to four "
+        "questions. Each follows from earlier answers, which are noisy, never from the records. "
+        f"Its tables cost all of {what} together.{_paying(facts)}"
     )
     if facts["guess_users"] is None or facts["guess_records"] is None:
         yield from _unguessed(facts)
@@ -99,7 +99,7 @@ def _paying(facts: Facts) -> str:
     if "noise" not in facts:
         return ""
     if facts["noise"] == "gaussian":
-        return " The noise is Gaussian: steps are paid for in rho, which epsilon and delta buy."
+        return " The noise is Gaussian: tables are paid for in rho, which epsilon and delta buy."
     found = {None: "", "rho": " By these guesses: rho.", "epsilon": " By these guesses: epsilon."}
     return (
         " The noise is decided once the sizes are released, by the smaller expected error: Laplace "
@@ -118,15 +118,15 @@ def counted_words(*, repeats: bool) -> str:
 
 
 def _unguessed(facts: Facts) -> Iterator[str]:
-    of = {None: "epsilon, or later ones of rho", "rho": "rho"}
+    of = {None: "epsilon, or all but the first of rho", "rho": "rho"}
     told = of[facts["paid_in"]] if "paid_in" in facts else "epsilon"
-    yield f"  Over {_WIDEST}, its steps take of {told}:"
+    yield f"  Over {_WIDEST}, its tables take of {told}:"
     for number, step in enumerate(facts["steps"], start=1):
         low, high = (_percent(step[end]) for end in ("share_from", "share_to"))
         yield f"  {number}. {step['name']}: {low if low == high else f'{low} to {high}'}"
     yield (
-        f"  Under about {facts['unreliable_below_users']} users (300/epsilon), {_UNLIKE}, the "
-        "sizes of users' rows are unreliable, and estimates are rough."
+        f"  Under about {facts['unreliable_below_users']} users (1000/epsilon), {_UNLIKE}, "
+        "the lengths of users' rows are hardly known, and estimates are rough."
     )
 
 
@@ -134,34 +134,26 @@ def _guessed(facts: Facts) -> Iterator[str]:
     users, least = facts["guess_users"], facts["unreliable_below_users"]
     if users < least or not facts["sizes_reliable"]:
         yield (
-            f"  Too few users: under about {least} (300/epsilon), {_UNLIKE}, the sizes of users' "
-            "rows are unreliable. The release then scales every row to a sum of 1, and estimates "
-            "are rough: raise --epsilon, or name a method with --max-records L."
+            f"  Too few users: under about {least} (1000/epsilon), {_UNLIKE}, the lengths of "
+            "users' rows are hardly known. The release then scales every row to a sum of 8, and "
+            "estimates are rough: raise --epsilon, or name a method, such as "
+            "--method sra:max-records=10."
         )
     yield (
         f"  If {users} users had {facts['guess_records']} records, spread over users and items as "
-        "is usual (log-normal, Zipf), it would take these steps:"
+        "is usual (log-normal, Zipf), it would release these tables:"
     )
     for number, step in enumerate(facts["steps"], start=1):
         yield f"  {number}. {step['name']}{_step(step)}"
-    if facts["unspent"] not in (None, "0"):
-        of = facts.get("paid_in") or "epsilon"
-        yield f"  {_percent(facts['unspent'])} of {of} would stay unspent; it is charged too."
     if facts["expected_error"] is not None:
         yield _error(facts["expected_error"])
 
 
 def _step(step: Facts) -> str:
     if "share" not in step:
-        share = _percent(step["share_from"])
-        return f": {share}" if share != "0%" else ", not taken"
-    if step["share"] == "0":
-        return f", not taken: {step['why']}"
-    decided = [
-        f"{name} {fact}" for name, fact in step.items() if name not in ("name", "share", "why")
-    ]
-    more = f" ({', '.join(decided)})" if decided else ""
-    return f", {_percent(step['share'])}: {step['why']}{more}"
+        return f": {_percent(step['share_from'])}"
+    bound = f" (bound {step['theta']})" if "theta" in step else ""
+    return f", {_percent(step['share'])}: {step['why']}{bound}"
 
 
 def _error(error: Facts) -> str:
@@ -281,9 +273,9 @@ def _table(table: Facts) -> str:
 def _trade(trade: Facts, limit: int) -> str:
     return (
         f"If each user had {trade['records_per_user']} records, at random over the items, "
-        f"{trade['kept_share']:.1%} would be counted at --max-records {limit}: an item's count "
+        f"{trade['kept_share']:.1%} would be counted at a bound of {limit}: an item's count "
         f"would miss about {trade['rmse_from_bounding']:.4g} from bounding and "
-        f"{trade['rmse_from_noise']:.4g} from noise; the least total error is at --max-records "
+        f"{trade['rmse_from_noise']:.4g} from noise; the least total error is at a bound of "
         f"{trade['best_max_records']}."
     )
 

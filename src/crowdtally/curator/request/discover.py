@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from crowdtally.core.domain import OpenDomain, columns_of
 from crowdtally.core.layout import CELLS, EDGES, ITEMS, grid
 from crowdtally.core.privacy import Delta, Epsilon
 from crowdtally.core.records import Records
+from crowdtally.curator.bounding.rules import Discover
 from crowdtally.curator.choices.selection import Discovered, OtherMass, UnknownCells
 from crowdtally.curator.request.method import TOTAL
 from crowdtally.curator.request.options import AUTO
@@ -62,17 +62,12 @@ class Discovery:
         return replace(self, tables=tables, other=replace(self.other, price=price_of(TOTAL)))
 
 
-def discovered_columns(options: Mapping[str, Any], records: Records) -> tuple[str, ...]:
-    """The columns that --discover and --discover-items name, in the order of the tables."""
+def discovered_columns(method: object, records: Records) -> tuple[str, ...]:
+    """The columns that --discover names, in the order of the tables."""
+    if not isinstance(method, Discover):
+        return ()
     columns = columns_of(records)
-    named = {_column(name, columns, records) for name in options["discover"]}
-    if options["discover_items"]:
-        if records.item is None:
-            raise UsageError(
-                "--discover-items is for items, and a table of attributes has none: name the "
-                "attributes without a public list, --discover COLUMN."
-            )
-        named.add(records.item)
+    named = {_column(name, columns, records) for name in method.columns}
     return tuple(name for name in columns if name in named)
 
 
@@ -149,7 +144,7 @@ def check_noise(discovery: Discovery, epsilon: Epsilon) -> None:
         if table.rule.law.std() > LARGEST_SCALE:
             raise UsageError(
                 f"the noise of {table.name!r} would be beyond any count: epsilon {epsilon} is too "
-                f"small for a bound of {table.rule.limit}. Raise --epsilon or lower --max-records."
+                f"small for a bound of {table.rule.limit}. Raise --epsilon or lower the bound."
             )
 
 
@@ -158,7 +153,7 @@ def paid_for_unknown(asked: Asked, epsilon: Epsilon, made: Callable[[Paid], Disc
 
     Laplace noise needs δ for unknown cells alone. Gaussian noise needs half of it for itself.
     """
-    delta, noise = asked.delta, asked.options["noise"]
+    delta, noise = asked.delta, asked.options.noise
     laplace = Paid("laplace", epsilon, delta, unknown=delta, offered=delta)
     gaussian = replace(laplace, noise="gaussian", unknown=Delta(delta.value * Fraction(1, 2)))
     if noise != AUTO:

@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import cast
 
 from crowdtally.core.counts import What
 from crowdtally.core.layout import CELLS, EDGES, ITEMS, POPULARITY
-from crowdtally.core.numbers import exact, show, whole_number
+from crowdtally.core.numbers import exact, show
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.core.values import name_of
+from crowdtally.curator.bounding import METHODS
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.rules import (
-    LARGEST_LIMIT,
+    Discover,
     Everyone,
     EveryRow,
     RecordRule,
     Rule,
-    Selected,
     Stated,
+    Top,
 )
-from crowdtally.curator.bounding.sampling import OwnRule
-from crowdtally.curator.bounding.scaling import DPSense, DPSenseL2, per_user_of
-from crowdtally.curator.choices.dpsense_s import given_scalings
-from crowdtally.curator.request.options import AUTO, is_given
+from crowdtally.curator.bounding.sampling import HPA, SRA, OwnRule
+from crowdtally.curator.request.options import Options
 from crowdtally.errors import UsageError, did_you_mean
 
 # The method of a release: how users are bounded, how the bound is found, what is counted.
-
-_USUAL_POPULARITY = 10
 
 
 @dataclass(frozen=True)
@@ -38,101 +36,63 @@ class Method:
 
     rule: Rule
     """The rule that bounds a user, with its bound or, before a choice, its largest candidate."""
-    choose: str | None = None
-    """How the bound is chosen privately; None where the rule has it."""
     what: What = "records"
     """Whether records or distinct users are counted."""
-    popularity_records: int | None = None
-    """d₀: records per user in the popularity estimate; only where there is one."""
-    scalings: tuple[Fraction, ...] = (Fraction(1),)
-    """The s that DPSense-S chooses from; one where it is given."""
     pairs: bool = False
     """Whether pairs of items of one user are counted too."""
     discover: tuple[str, ...] = ()
     """The columns that are discovered, because they have no public list."""
 
+    @property
+    def choose(self) -> str | None:
+        """How the bound is chosen privately; None where the rule has it."""
+        return getattr(self.rule, "choose", None)
 
-def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
-    """The rule that the options name, or the object that they hand over."""
+    @property
+    def popularity_records(self) -> int | None:
+        """d₀: records per user in the popularity estimate; only where there is one."""
+        return self.rule.popularity_records if isinstance(self.rule, HPA) else None
+
+
+def rule_of(options: Options, records: Records) -> Rule:
+    """The rule of the method that was asked for, or of the one that follows from the rest."""
+    given = usual_method(options, records) if options.method is None else options.method
     if records.user is None:
         return EveryRow.of(records)
-    if options["top"] is not None:
-        return Selected(per_user_of(options))
-    if options["noise"] == "interval":
+    if isinstance(given, Top):
+        return given
+    if options.noise == "interval":
         return Everyone()
-    given = options["bounding"]
-    rule = _named(given, options) if isinstance(given, str) else OwnRule.handed(given)
+    rule = _bounding(given, options)
     # A rule that scales rows caps what a user counts in a cell, whatever the quantities are.
     if records.quantity is not None and isinstance(rule, RecordRule):
         return replace(rule, times=records.quantity.most)
     return rule
 
 
-def _named(name: str, options: Mapping[str, Any]) -> Rule:
-    """The rule of that name, for the norm that was asked for."""
-    rule: Rule = BOUNDINGS.load(name).of(options)
-    if isinstance(rule, DPSense) and "norm" in rule.takes and options["norm"] == "l2":
-        return DPSenseL2(rule.theta, rule.cap)
-    return rule
+def usual_method(options: Options, records: Records) -> Auto | SRA:
+    """The method where none is named: auto, unless something else names what only a method has."""
+    return Auto() if options.is_plain else SRA()
 
 
-def method_of(options: Mapping[str, Any], rule: Rule, discover: tuple[str, ...] = ()) -> Method:
-    """The method, its options checked one by one."""
-    choose = options["choose"]
-    if choose is not None:
-        CHOICES.load(choose)
-    scalings: tuple[Fraction, ...] = (Fraction(1),)
-    what: What = "users" if counts_users(rule, options) else "records"
-    ranked = _popularity_records(options) if "popularity_records" in rule.takes else None
-    if "scalings" in rule.takes:
-        scalings = given_scalings(options["scalings"], one=choose is None)
-    return Method(rule, choose, what, ranked, scalings, options["pairs"], discover)
+def _bounding(given: object, options: Options) -> Rule:
+    if isinstance(given, Auto):
+        return given.rule(options.count)
+    if isinstance(given, Discover):
+        return SRA(given.max_records)
+    return cast(Rule, given) if name_of(METHODS, given) else OwnRule.handed(given)
 
 
-def counts_users(rule: Rule, options: Mapping[str, Any]) -> bool:
+def counts_users(rule: Rule, options: Options) -> bool:
     """Whether distinct users are counted: because that was asked, or because the rule can only."""
     if isinstance(rule, EveryRow):
         return not isinstance(rule, Stated)  # a row is a person, or only one of theirs
-    return isinstance(rule, Everyone) or options["count"] == "users"
+    return isinstance(rule, Everyone) or options.count == "users"
 
 
-def _popularity_records(options: Mapping[str, Any]) -> int:
-    given = options["popularity_records"]
-    if given is None:
-        return _USUAL_POPULARITY
-    return whole_number(given, "--popularity-records", 1, LARGEST_LIMIT)
-
-
-# What options that were left to ``auto`` mean beside those that were given.
-
-_BY_NAME = (
-    "bounding", "max_records", "choose", "popularity_records", "cap", "norm", "scalings",
-    "pairs", "discover_items", "discover", "top", "size", "cut", "threshold", "sides", "ordered",
-    "buckets",
-)  # fmt: skip
-"""Options of which each one names a method, or belongs to one that is named."""
-_PLAIN = {"transform": "none", "publishing": "dense"}
-"""What ``auto`` means where a method is named; and what ``auto`` itself does, cells permitting."""
-_USUAL = {"bounding": "sra", "max_records": 10, **_PLAIN}
-
-
-def is_auto(given: Mapping[str, Any], records: Records) -> bool:
-    """Whether no method was named, so that ``auto`` decides."""
-    if records.user is None or given["noise"] == "interval":
-        return False
-    named = any(is_given(given, name) for name in _BY_NAME)
-    return not named and all(given[name] in (AUTO, plain) for name, plain in _PLAIN.items())
-
-
-def resolved(given: Mapping[str, Any], records: Records) -> dict[str, Any]:
-    """All options, none of them left open but the bounding where ``auto`` decides.
-
-    Where a method is named, what was not given is as the papers have it: a sample of at most 10
-    records of each user, every cell, no transform.
-    """
-    usual = _PLAIN if is_auto(given, records) else _USUAL
-    open_ones = {name: value for name, value in usual.items() if given[name] in (AUTO, None)}
-    return dict(given) | open_ones
+def method_of(options: Options, rule: Rule, discover: tuple[str, ...] = ()) -> Method:
+    what: What = "users" if counts_users(rule, options) else "records"
+    return Method(rule, what, options.pairs, discover)
 
 
 # How ε is divided between the parts of a release: exact shares that sum to one.

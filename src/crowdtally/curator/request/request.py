@@ -9,12 +9,13 @@ from typing import Any
 
 from crowdtally.core.domain import Domain, OpenDomain
 from crowdtally.core.layout import POPULARITY
-from crowdtally.core.numbers import exact, whole_number
+from crowdtally.core.numbers import exact
 from crowdtally.core.privacy import Delta, Epsilon, Price
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.scaling import Auto
+from crowdtally.curator.bounding.rules import Discover, Top
+from crowdtally.curator.bounding.scaling import Auto, DPSense, DPSenseS, is_euclidean
 from crowdtally.curator.choices.bounds import check_theta
-from crowdtally.curator.request.declare import check_contexts, with_features
+from crowdtally.curator.request.auto import check_contexts
 from crowdtally.curator.request.discover import (
     Discovery,
     check_noise,
@@ -32,10 +33,9 @@ from crowdtally.curator.request.method import (
     Method,
     complete_split,
     method_of,
-    resolved,
     rule_of,
 )
-from crowdtally.curator.request.options import NOISES, NORMS, completed
+from crowdtally.curator.request.options import Options
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.table_specs import (
     Paid,
@@ -47,9 +47,9 @@ from crowdtally.curator.request.table_specs import (
     popularity_table,
 )
 from crowdtally.curator.request.top import MEASURE, SELECT, TopRequest, paid_for_top
-from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import AnyTable, Measured, Table
-from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.curator.transforms.base import Untransformed
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.laws.conversion import approximate
 from crowdtally.records.locate import Sources
@@ -177,24 +177,23 @@ def make_request(
     sources: Sources | None = None,
     **options: Any,
 ) -> Request:
-    """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
+    """Check every public parameter and put them together; ``options`` are ``Options``."""
     _check_kinds(records, domain, split)
-    asked = _asked(completed(options), records, domain, Delta.of(delta))
+    asked = _asked(Options(**options), records, domain, Delta.of(delta))
     sources = sources or Sources(records)
     asked = _together(asked, sources)
     method = method_of(asked.options, asked.rule, asked.discovered)
     total = Epsilon.of(epsilon)
     if split is not None and isinstance(method.rule, Auto):
         raise UsageError(
-            "auto divides epsilon itself, step by step: remove --split, or name a method, for "
-            "example --max-records 10."
+            "auto divides epsilon itself, as it goes: remove --split, or name a method, for "
+            "example --method sra:max-records=10."
         )
-    if asked.selects and asked.domain is not None:
-        top = paid_for_top(asked.domain, asked, total, split)
+    if isinstance(asked.method, Top) and asked.domain is not None:
+        top = paid_for_top(asked.domain, asked.method, asked, total, split)
         made = Request(
             sources, asked.domain, top.paid, method, top.shares, (), selection=top.request
         )
-        made = replace(made, guess_total=_guess_total(asked.options))
     else:
         shares = complete_split(split, _parts(method, asked), method.choose)
         made = _checked(asked, method, total, shares, sources)
@@ -206,9 +205,9 @@ def make_subject(
 ) -> Subject:
     """Check what is to be counted, and put it together; what it costs is not said."""
     _check_kinds(records, domain, None)
-    given = completed(options)
+    given = Options(**options)
     # δ is a part of the cost: whatever it will be, it is there where nothing works without it.
-    needs_delta = given["discover_items"] or given["discover"] or given["norm"] == "l2"
+    needs_delta = isinstance(given.method, Discover) or is_euclidean(given.method)
     delta = Delta.of("1e-9") if needs_delta else Delta()
     sources = sources or Sources(records)
     asked = _together(_asked(given, records, domain, delta), sources)
@@ -217,7 +216,7 @@ def make_subject(
 
 
 def _together(asked: Asked, sources: Sources) -> Asked:
-    """What was asked, once all of it goes together; public features are read here."""
+    """What was asked, once all of it goes together."""
     refuse(asked)
     if asked.delta.value:
         approximate(asked.delta)  # refuses a δ that promises next to nothing
@@ -226,7 +225,7 @@ def _together(asked: Asked, sources: Sources) -> Asked:
         return replace(asked, domain=None, open=OpenDomain.of(asked.records, asked.domain))
     _check_lists(asked.records, asked.domain)
     check_contexts(asked)
-    return with_features(asked, sources)
+    return asked
 
 
 def share_dropped(most: object, *, strict: bool) -> Fraction | None:
@@ -246,30 +245,22 @@ def share_dropped(most: object, *, strict: bool) -> Fraction | None:
 
 def check_options(records: Records, options: Mapping[str, Any]) -> None:
     """Refuse what each option alone rules out, before any list is read."""
-    _asked(completed(options), records, None, Delta())
+    _asked(Options(**options), records, None, Delta())
 
 
-def _asked(
-    given: Mapping[str, Any], records: Records, domain: Domain | None, delta: Delta
-) -> Asked:
+def _asked(options: Options, records: Records, domain: Domain | None, delta: Delta) -> Asked:
     """Each part, checked by itself."""
-    options = resolved(given, records)
-    one_of(options["count"], ("records", "users"), "--count")
-    one_of(options["noise"], NOISES, "--noise")
-    one_of(options["norm"], NORMS, "--norm")
-    one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
     return Asked(
         options,
-        given,
         records,
         domain,
         delta,
         rule_of(options, records),
-        TRANSFORMS.load(options["transform"]).of(options),
-        PUBLISHINGS.load(options["publishing"]).of(options),
-        discovered_columns(options, records),
+        options.transform or Untransformed(),
+        options.summary or Dense(),
+        discovered_columns(options.method, records),
     )
 
 
@@ -277,7 +268,7 @@ def _checked(
     asked: Asked, method: Method, total: Epsilon, shares: Mapping[str, Fraction], sources: Sources
 ) -> Request:
     """The request with its tables, once all options go together."""
-    options, domain = asked.options, asked.domain
+    domain = asked.domain
     if asked.open is not None:
         return _discovering(asked, asked.open, method, total, shares, sources)
     _check_theta(method, domain)
@@ -287,7 +278,7 @@ def _checked(
         check_names([axis.name for axis in domain.axes])
 
     def tables_for(price: Price) -> tuple[AnyTable, ...]:
-        return make_tables(domain, method, options, lambda name: price * shares[name])
+        return make_tables(asked, method, lambda name: price * shares[name])
 
     spent = paid(asked, total, tables_for)
     tables, popularity = tables_for(spent.price), None
@@ -295,12 +286,10 @@ def _checked(
         price = spent.price * shares[POPULARITY.name]
         popularity = popularity_table(domain, method.popularity_records, price, method.what)
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
-    guess = _guess_total(options)
-    return Request(sources, domain, spent, method, shares, tables, popularity, guess_total=guess)
-
-
-def _guess_total(options: Mapping[str, Any]) -> int:
-    return whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+    return Request(
+        sources, domain, spent, method, shares, tables, popularity,
+        guess_total=getattr(asked.publishing, "guess_total", 0),
+    )  # fmt: skip
 
 
 def _discovering(
@@ -322,12 +311,6 @@ def _discovering(
     tables = plain_tables(domain, limit, lambda name: spent.price * shares[name])
     check_tables(tables, total, method.rule)
     return Request(sources, None, spent, method, shares, tables, discovery=discovery_for(spent))
-
-
-def one_of(value: object, names: Sequence[str], option: str) -> None:
-    """Refuse a name that is not one of these."""
-    if value not in names:
-        raise UsageError(f"unknown {option} {value!r}. {did_you_mean(str(value), names)}")
 
 
 def _check_kinds(records: object, domain: object, split: object) -> None:
@@ -356,11 +339,13 @@ def _check_lists(records: Records, domain: Domain | None) -> None:
 
 def _check_theta(method: Method, domain: Domain | None) -> None:
     """For rules that scale rows: a largest θ that some row can reach, and few enough candidates."""
-    if "cap" not in method.rule.takes or domain is None:
+    rule = method.rule
+    if not isinstance(rule, DPSense) or domain is None:
         return
     smallest = len(domain.items) if domain.has_items else domain.size
-    weighed = method.rule.limit * len(method.scalings) if method.choose == "dpsense" else 1
-    check_theta(method.rule.limit, smallest, method.rule.facts()["cap"], weighed)
+    scalings = len(rule.weighed) if isinstance(rule, DPSenseS) else 1
+    weighed = rule.limit * scalings if method.choose == "dpsense" else 1
+    check_theta(rule.limit, smallest, rule.most, weighed)
 
 
 def _check_ordered(ordered: Sequence[str], domain: Domain | None) -> None:
@@ -368,7 +353,7 @@ def _check_ordered(ordered: Sequence[str], domain: Domain | None) -> None:
     names = [axis.name for axis in domain.axes] if domain is not None else []
     for name in ordered:
         if name not in names:
-            raise UsageError(f"--ordered names {name!r}. {did_you_mean(name, names)}")
+            raise UsageError(f"--transform names the column {name!r}. {did_you_mean(name, names)}")
 
 
 def _parts(method: Method, asked: Asked) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 from crowdtally.core.counts import What
 from crowdtally.core.domain import RESERVED, Domain
@@ -25,10 +24,9 @@ from crowdtally.curator.pricing import pure
 from crowdtally.curator.request.method import AUTO_PART, Method
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
-from crowdtally.curator.summaries import PUBLISHINGS
-from crowdtally.curator.summaries.base import Publishing
+from crowdtally.curator.summaries.base import Dense, Publishing
+from crowdtally.curator.summaries.priority import FilterPriority
 from crowdtally.curator.table import AnyTable, Measured, Table
-from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.curator.transforms.base import Transform, Untransformed, fits
 from crowdtally.errors import UsageError
 from crowdtally.laws.conversion import rho_of
@@ -64,33 +62,38 @@ def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str]
     return found
 
 
-def make_tables(
-    domain: Domain | None, method: Method, options: Mapping[str, Any], price_of: Prices
-) -> tuple[AnyTable, ...]:
-    if isinstance(method.rule, Auto):
-        return (_auto_table(domain, method.rule, options, price_of(AUTO_PART)),)
-    if isinstance(method.rule, Everyone):
+def make_tables(asked: Asked, method: Method, price_of: Prices) -> tuple[AnyTable, ...]:
+    domain, rule = asked.domain, method.rule
+    if isinstance(rule, Auto):
+        return _auto_tables(domain, rule, price_of(AUTO_PART))
+    if isinstance(rule, Everyone):
         return _measured(counted_cells(domain, pairs=False), price_of)
     tables = []
     for (name, part), cells in counted_cells(domain, pairs=method.pairs).items():
-        bound, unit, squared = table_bound(method.rule, cells, method.what)
-        made = formed(name, cells, price_of(part), options, bound=bound, unit=unit)
+        bound, unit, squared = table_bound(rule, cells, method.what)
+        made = formed(
+            name, cells, price_of(part), asked.transform, asked.publishing, bound=bound, unit=unit
+        )
         tables.append(replace(made, part=part, squared=squared, settled=method.choose is None))
     return tuple(tables)
 
 
-def _auto_table(
-    domain: Domain | None, rule: Auto, options: Mapping[str, Any], price: Price
-) -> Table:
-    """The items' table of ``auto``: its ε and its bound are at most these.
+def _auto_tables(domain: Domain | None, rule: Auto, price: Price) -> tuple[Table, ...]:
+    """The tables of ``auto`` that have every item; what they cost and are bounded by is at most so.
 
-    Where a dense table would be too large to be of use, it is the summary of one.
+    Where items alone are too many to be of use one by one, the most of them are published. Where
+    items in contexts are, contexts are counted without items.
     """
-    ((name, _), cells), *_ = counted_cells(domain, pairs=False).items()
-    if cells.size > LARGEST_DENSE_AUTO:
-        options = {**options, "publishing": "filter-priority", "size": _AUTO_SIZE}
-    made = formed(name, cells, price, options, bound=rule.l1_bound, unit=rule.unit)
-    return replace(made, part=AUTO_PART, settled=False)
+    tables: list[Table] = []
+    for (name, _), cells in counted_cells(domain, pairs=False).items():
+        too_many = cells.size > LARGEST_DENSE_AUTO
+        if too_many and tables:
+            break
+        summary = FilterPriority(_AUTO_SIZE) if too_many else Dense()
+        bound, unit = rule.l1_bound, rule.unit
+        made = formed(name, cells, price, Untransformed(), summary, bound=bound, unit=unit)
+        tables.append(replace(made, part=AUTO_PART, settled=False))
+    return tuple(tables)
 
 
 def _measured(counted: Mapping[tuple[str, str], Layout], price_of: Prices) -> tuple[Measured, ...]:
@@ -111,20 +114,15 @@ def formed(
     name: str,
     cells: Layout,
     price: Price,
-    options: Mapping[str, Any],
+    transform: Transform,
+    publishing: Publishing,
     *,
     bound: int,
     unit: Fraction = Fraction(1),
 ) -> Table:
-    """A table in the form that the options ask for; all of them, as ``completed`` returns them.
-
-    Each table gets a transform of its own: the seed of a sketch is not shared.
-    """
-    transform: Transform = TRANSFORMS.load(options["transform"]).of(options)
-    publishing: Publishing = PUBLISHINGS.load(options["publishing"]).of(options)
-    if not fits(transform, cells):
-        transform = Untransformed()
-    return Table(name, name, cells, price, bound, unit, transform, publishing)
+    """A table in the form that was asked for; without the columns of a transform, as it is."""
+    own = transform.for_table() if fits(transform, cells) else Untransformed()
+    return Table(name, name, cells, price, bound, unit, own, publishing)
 
 
 def popularity_table(domain: Domain, records: int, price: Price, what: What) -> Table:
@@ -196,15 +194,15 @@ def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
     if table.name == POPULARITY.name:
         raise UsageError(
             f"the noise of the popularity would be beyond any count: epsilon {show(epsilon.value)} "
-            f"is too small for --popularity-records {table.bound}. Raise one or lower the other."
+            f"is too small for popularity-records={table.bound}. Raise one or lower the other."
         )
     if isinstance(rule, Auto):
         raise UsageError(
             f"the noise of {table.name!r} could be beyond any count: epsilon {show(epsilon.value)} "
             f"is too small for auto, which may choose a bound of up to {rule.limit}. Raise "
-            "--epsilon, or name a method and its bound, for example --max-records 1."
+            "--epsilon, or name a method and its bound, for example --method sra:max-records=1."
         )
-    bound, lower = f"a bound of {rule.limit}", "--max-records"
+    bound, lower = f"a bound of {rule.limit}", "the bound"
     if isinstance(rule, EveryRow):
         lower = "--bounded-to, if what it states stays true"
     if isinstance(rule, RecordRule) and rule.times > 1:
@@ -225,7 +223,7 @@ def _check_odds(table: AnyTable) -> None:
     ):  # fmt: skip
         raise UsageError(
             f"with epsilon {show(table.price.value)} for {table.name!r} no empty cell would ever "
-            f"be dropped: give --cut 1, or an epsilon of at most {_LARGEST_EPSILON}."
+            f"be dropped: give the summary cut=1, or an epsilon of at most {_LARGEST_EPSILON}."
         )
 
 
@@ -239,8 +237,8 @@ def _check_sample(table: AnyTable) -> None:
     if isinstance(table.price, Rho) and samples_uncut(table):
         raise UsageError(
             f"with Gaussian noise the table {table.name!r} can be sampled only after a cut: use "
-            "--publishing filter-priority --size S, or filter, or give --noise laplace, whose "
-            "samples need none."
+            "--summary filter-priority:size=S, or filter, or give --noise laplace, whose samples "
+            "need none."
         )
 
 
@@ -250,17 +248,17 @@ def _check_size(table: AnyTable) -> None:
         if size > most:
             raise UsageError(
                 f"the table {table.name!r} would have {size} cells, and a dense release has at "
-                f"most {most}: use --publishing filter-priority --size S, shorten the lists or use "
+                f"most {most}: use --summary filter-priority:size=S, shorten the lists or use "
                 "fewer contexts."
             )
         return
     if (table.publishing.wanted or 0) > most:
-        raise UsageError(f"--size must be at most {most}: received {table.publishing.wanted}.")
+        raise UsageError(f"the size must be at most {most}: received {table.publishing.wanted}.")
     if table.expected_empty > most:
         raise UsageError(
             f"of the {size} cells of {table.name!r} about {table.expected_empty:.3g} empty ones "
-            f"would be published, and at most {most} fit: ask for a smaller --size, or raise --cut "
-            "or --threshold."
+            f"would be published, and at most {most} fit: ask for a smaller size, or raise the cut "
+            "or the threshold."
         )
 
 
@@ -316,7 +314,7 @@ class Paid:
 
 def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
     """With pure ε, with ρ, or with the better of both: which of them options and δ leave open."""
-    noise, delta = asked.options["noise"], asked.delta
+    noise, delta = asked.options.noise, asked.delta
     pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
     if not delta.value or noise not in (AUTO, "gaussian"):
         return [pure]
@@ -329,7 +327,7 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
 
     ``made`` gives the tables, to see how large their noise would be.
     """
-    noise, delta = asked.options["noise"], asked.delta
+    noise, delta = asked.options.noise, asked.delta
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
         # It decides once it knows how long rows are.
         return Paid(AUTO, epsilon, delta, offered=delta)

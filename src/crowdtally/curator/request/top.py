@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.layout import HEAD, HEADS, Picked, grid
-from crowdtally.core.numbers import show, whole_number
+from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Price
-from crowdtally.curator.bounding.rules import Selected
+from crowdtally.curator.bounding.rules import Top
 from crowdtally.curator.choices.selection import TopItems
 from crowdtally.curator.request.method import complete_split
 from crowdtally.curator.request.refusals import Asked
@@ -119,20 +119,23 @@ class PaidTop:
 
 
 def paid_for_top(
-    domain: Domain, asked: Asked, epsilon: Epsilon, split: Mapping[str, object] | None
+    domain: Domain,
+    top: Top,
+    asked: Asked,
+    epsilon: Epsilon,
+    split: Mapping[str, object] | None,
 ) -> PaidTop:
     """What is asked for, by the way of paying that gives the smaller noise.
 
     K draws cost K times as much in pure ε and √K times as much by ρ: few items are better selected
     with the one, many with the other.
     """
-    items = _items(domain, asked)
-    per_user = isinstance(asked.rule, Selected) and bool(asked.rule.per_user)
+    items = _items(domain, top)
 
     def made(paid: Paid) -> PaidTop:
         shares = complete_split(split, [SELECT, MEASURE], by_rho=paid.rho is not None)
         prices = {name: paid.price * share for name, share in shares.items()}
-        request = TopRequest(items, domain, per_user, prices[SELECT], prices[MEASURE])
+        request = TopRequest(items, domain, bool(top.per_user), prices[SELECT], prices[MEASURE])
         return PaidTop(paid, shares, request)
 
     found = min(map(made, ways_to_pay(asked, epsilon)), key=lambda one: one.request.variance)
@@ -140,9 +143,9 @@ def paid_for_top(
     return found
 
 
-def _items(domain: Domain, asked: Asked) -> int:
+def _items(domain: Domain, top: Top) -> int:
     """K; a UsageError where public numbers alone rule it out."""
-    items = whole_number(asked.options["top"], "--top", 1, MOST_CELLS)
+    items = top.k
     if items > len(domain.items):
         raise UsageError(
             f"--top {items} asks for more items than the list has: it has {len(domain.items)}."

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from keyword import iskeyword
 
-from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.bounding.scaling import AIMS
-from crowdtally.curator.request.options import NOISES
+from crowdtally.core.registry import Registry
+from crowdtally.curator.bounding import METHODS
+from crowdtally.curator.request.options import COUNTED, NOISES
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError
@@ -22,31 +21,31 @@ _OTHERWISE = {
     "--join FILE:KEY=KEY": "joins=[(FILE, (KEY, KEY))]",
     "--join FILE:KEY": "joins=[(FILE, KEY)]",
     "--context NAME=EXPR": "contexts={NAME: EXPR}",
-    "--context NAME --context-per-user NAME": "contexts=[NAME], context_per_user=NAME",
     "--context NAME": "contexts=[NAME]",
     "--same-person FILE:COL": "same_person=(FILE, COL)",
     "--context": "contexts",
     "--join": "joins",
     "--attributes A,B,C": "attributes=[A, B, C]",
-    "--accuracy-of item": "accuracy_of='item'",
-    "--accuracy-of cell": "accuracy_of='cell'",
-    "--accuracy-of sum:R": "accuracy_of='sum:R'",
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
     "--type": "types",
+    "--top K": "method=ct.Top(K)",
+    "--top": "ct.Top",
+    "--discover COL": "method=ct.Discover(COL)",
+    "--discover COLUMN": "method=ct.Discover(COLUMN)",
+    "--discover": "ct.Discover",
 }
 """What has another name, or another shape, in Python; the longer ones first."""
-_FLAGS = ("user-per-row", "cells-once", "discover-items", "pairs", "strict", "yes", "new-dataset")
-_VALUES = {*BOUNDINGS, *CHOICES, *PUBLISHINGS, *TRANSFORMS, *NOISES, *AIMS}.union(
-    "records users one two spark yes no".split()
-)
+_FLAGS = ("user-per-row", "cells-once", "pairs", "strict", "yes", "new-dataset")
+_VALUES = {*NOISES, *COUNTED, *"spark item cell sum:R".split()}
 """Words that are typed after an option."""
+_REGISTRIES = {registry.option: registry for registry in (METHODS, PUBLISHINGS, TRANSFORMS)}
 _BOTH = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Python ([^)]*)\)")
 """What a message says in both words already."""
 _COMMAND = re.compile(r"(`[^`]*`|crowdtally [a-z]+ [^\n]*)")
 """Commands to type in a shell, which stay as they are."""
 _LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
-_QUOTED = re.compile(r"--(features|context-per-user) ('[^']*')")
-"""Options that messages show with a value in quotes, as a shell and Python both take it."""
+_NAMED = re.compile(r"(--method|--summary|--transform) ([a-z-]+)(?::([\w=,/.-]*\w))?")
+"""A value, such as ``--method sra:max-records=10``."""
 _TYPED = re.compile(r"--type (?:'[^']+'|[^\s']+=\w+)(?: --type (?:'[^']+'|[^\s']+=\w+))*")
 _TYPE = re.compile(r"--type (?:'([^']+)=(\w+)'|([^\s']+)=(\w+))")
 """Types of columns, one option each in a shell, all in one dict in Python."""
@@ -54,40 +53,51 @@ _DEFINED = re.compile(r"--context (\w+)=(\w+)")
 _WHOSE = re.compile(r"--(user|weight) (?!--|(?:is|names|lets|says) )([\w.,-]*\w)")
 """Whose a row is, by the columns that a dataset was charged with; else such an option has a word
 in capitals behind it, or what a sentence says of it."""
-_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (?!--)([\w.-]*\w))?")
+_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (?!--)([\w.:-]*\w))?")
 
 
 def in_python(words: str) -> str:
     """A message with the options of the command line as parameters in Python.
 
-    >>> in_python("use --choose rank, or raise --max-records; add --cap R with --pairs.")
-    "use choose='rank', or raise max_records; add cap=R with pairs=True."
-    >>> in_python("give --discover-items --delta D")
-    'give discover_items=True delta=D'
+    >>> in_python("use --method sra:choose=rank, or give --count users with --pairs.")
+    "use method=ct.SRA(choose='rank'), or give count='users' with pairs=True."
+    >>> in_python("add --summary filter-priority:size=S, or remove --method and --transform.")
+    'add summary=ct.FilterPriority(size=S), or remove method and transform.'
+    >>> in_python("give --discover COL --delta D, or --top K")
+    'give method=ct.Discover(COL) delta=D, or method=ct.Top(K)'
     >>> in_python("say that it is meant: --new-dataset (in Python new_dataset=True).")
     'say that it is meant: new_dataset=True.'
-    >>> in_python("remove --repeats yes, or give --for recommend with --context-per-user NAME.")
-    "remove repeats='yes', or give for_='recommend' with context_per_user=NAME."
     >>> in_python("add --type rating=int64 --type 'the day=date'.")
     "add types={'rating': 'int64', 'the day': 'date'}."
     >>> in_python("type --user shop,id --same-person FILE. Or --user-per-row --weight persons.")
     "type user=['shop', 'id'] same_person=FILE. Or user_per_row=True weight='persons'."
-    >>> in_python("type --context-per-user 'sex,age', or add --context NAME.")
-    "type context_per_user='sex,age', or add contexts=[NAME]."
     """
     pieces = _COMMAND.split(_BOTH.sub(r"\1", words))
     return "".join(_translated(p) if n % 2 == 0 else p for n, p in enumerate(pieces))
 
 
 def _translated(words: str) -> str:
+    words = _NAMED.sub(_value, words)
     words = _LISTED.sub(r"ct.Domain(…, {'\1': [\2]})", words)
-    words = _QUOTED.sub(lambda found: f"{parameter_of(found[1])}={found[2]}", words)
     words = _TYPED.sub(_types, words)
     words = _WHOSE.sub(_columns, words)
     words = _DEFINED.sub(r"contexts={'\1': '\2'}", words)
     for typed, called in _OTHERWISE.items():
         words = re.sub(rf"(?<![\w-]){re.escape(typed)}(?![\w-])", called, words)
     return _OPTION.sub(_parameter, words)
+
+
+def _value(found: re.Match[str]) -> str:
+    registry: Registry = _REGISTRIES[found[1]]
+    if found[2] not in registry:
+        return found[0]
+    fields = []
+    for piece in found[3].split(",") if found[3] else ():
+        name, _, given = piece.partition("=")
+        word = repr(given) if given.islower() else given
+        fields.append(f"{name.replace('-', '_')}={word}")
+    kind = registry[found[2]].home.partition(":")[2]
+    return f"{found[1][2:]}=ct.{kind}({', '.join(fields)})"
 
 
 def _types(found: re.Match[str]) -> str:
@@ -104,7 +114,7 @@ def _columns(found: re.Match[str]) -> str:
 
 def _parameter(found: re.Match[str]) -> str:
     option, after = found[1], found[2]
-    name = parameter_of(option)
+    name = option.replace("-", "_")
     if option in _FLAGS:
         return f"{name}=True" + (f" {after}" if after else "")
     if after is None:
@@ -113,16 +123,6 @@ def _parameter(found: re.Match[str]) -> str:
         return f"{name}={after!r}"
     is_value = after.isupper() or after[0].isdigit()
     return f"{name}={after}" if is_value else f"{name} {after}"
-
-
-def parameter_of(option: str) -> str:
-    """The name of an option in Python, where no parameter is called as a word of the language.
-
-    >>> parameter_of("max-records"), parameter_of("for")
-    ('max_records', 'for_')
-    """
-    name = option.replace("-", "_")
-    return f"{name}_" if iskeyword(name) else name
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from crowdtally.core.registry import Entry, Registry
 _HERE = "crowdtally.curator.summaries"
 
 PUBLISHINGS = Registry(
-    "--publishing",
+    "--summary",
     {
         "dense": Entry(f"{_HERE}.base:Dense", "every cell"),
         "filter": Entry(f"{_HERE}.threshold:Filter", "noisy counts of a cut or more"),

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol
 
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Keeping, Sides
 from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.integers import Integers, exact_sum, within_64_bits
-from crowdtally.core.numbers import show, whole_number
+from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Price
+from crowdtally.core.values import value
 from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
 # What every publishing answers: which cells it keeps, and how their noisy counts are drawn.
 
-LARGEST_CUT = 1 << 40
 LARGEST_SUMMARY = 200_000_000
 
 
@@ -57,17 +57,11 @@ class Publishing(Protocol):
     """
 
     name: ClassVar[str]
-    """What a person types."""
-    takes: ClassVar[frozenset[str]]
-    """The options of a release that are for it."""
+    """What ``release.json`` calls it."""
     leaves_out: ClassVar[bool]
     """Whether it is a summary, of some cells only."""
     largest: ClassVar[int]
     """Published cells beyond which a request is refused: about 20 GB while they are written."""
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """From the options of a release; a UsageError says what is missing."""
 
     @property
     def sides(self) -> Sides:
@@ -91,12 +85,6 @@ class Publishing(Protocol):
         """The published noisy counts."""
 
 
-def given_cut(options: Mapping[str, Any]) -> int | None:
-    """κ as a count, where it was given."""
-    cut = options["cut"]
-    return None if cut is None else whole_number(cut, "--cut", 0, LARGEST_CUT)
-
-
 # Dense publishing: every cell of the public table, its count plus noise.
 #
 # Contract: for counts of L1 bound L a price of ε satisfies ε-differential privacy for the unit
@@ -105,21 +93,17 @@ def given_cut(options: Mapping[str, Any]) -> int | None:
 # proof note is ``dense.md``.
 
 
+@value
 @dataclass(frozen=True)
 class Dense:
     """Every cell."""
 
     name: ClassVar[str] = "dense"
-    takes: ClassVar[frozenset[str]] = frozenset()
     leaves_out: ClassVar[bool] = False
     largest: ClassVar[int] = 500_000_000
     sides: ClassVar[Sides] = "two"
     size: ClassVar[None] = None
     wanted: ClassVar[None] = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Dense:
-        return cls()
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         return Keeping()

@@ -9,17 +9,18 @@ short is published as it is, with τ, and never drawn again. The proof is in ``p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Keeping, Sides
 from crowdtally.core.integers import Integers, exact_product
+from crowdtally.core.numbers import Number
 from crowdtally.core.privacy import Price
+from crowdtally.core.values import value
 from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.summaries.base import (
     LARGEST_SUMMARY,
@@ -27,17 +28,14 @@ from crowdtally.curator.summaries.base import (
     Noisy,
     SampleName,
     Summary,
-    given_cut,
 )
 from crowdtally.curator.summaries.sparse import (
+    check_fields,
     check_size,
     cut_for,
-    given_size,
-    given_threshold,
     priority_threshold,
 )
 from crowdtally.curator.summaries.threshold import filtered, threshold_summary
-from crowdtally.errors import UsageError
 from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
@@ -45,89 +43,81 @@ _HALF = 63  # bits of one of the two integers that make a ticket
 _MARGIN = 1e-9  # far above the rounding of a float quotient, far below the gaps between most
 
 
+@value
 @dataclass(frozen=True)
 class Priority:
     """S cells of the noisy table."""
 
     name: ClassVar[str] = "priority"
-    takes: ClassVar[frozenset[str]] = frozenset({"size", "threshold", "sides"})
     leaves_out: ClassVar[bool] = True
     largest: ClassVar[int] = LARGEST_SUMMARY
 
-    wanted: int
-    """S."""
-    threshold: Fraction | None
-    """τ of the sample it is drawn from, as a count; None where it follows from S."""
-    sides: Sides
+    size: int
+    """How many cells to publish."""
+    threshold: Number | None = None
+    """Of the sample that it is drawn from. Without one it follows from the size."""
+    sides: Sides = "two"
+    """``one`` keeps positive noisy counts alone, ``two`` both signs."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Priority:
-        return cls(_needed_size(options), given_threshold(options), options["sides"])
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
-    def size(self) -> int | None:
-        return self.wanted
+    def wanted(self) -> int | None:
+        return self.size
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """τ and nothing else."""
-        return _sampling(0, self.threshold, self.wanted, cells, law, self.sides)
+        return _sampling(0, self.threshold, self.size, cells, law, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        return _prioritised(charged, draws, self.wanted).noisy()
+        return _prioritised(charged, draws, self.size).noisy()
 
 
+@value
 @dataclass(frozen=True)
 class FilterPriority:
     """S cells of the filtered noisy table; of a tree, of the nodes with all their ancestors."""
 
     name: ClassVar[str] = "filter-priority"
-    takes: ClassVar[frozenset[str]] = frozenset({"size", "cut", "threshold", "sides"})
     leaves_out: ClassVar[bool] = True
     largest: ClassVar[int] = LARGEST_SUMMARY
 
-    wanted: int
-    """S."""
-    cut: int | None
-    """κ as a count; None where it follows from S."""
-    threshold: Fraction | None
-    """τ of the sample it is drawn from, as a count; None where it follows from S and κ."""
-    sides: Sides
+    size: int
+    """How many cells to publish."""
+    cut: int | None = None
+    """Noisy counts nearer to 0 are dropped first. Without one it follows from the size."""
+    threshold: Number | None = None
+    """Of the sample that it is drawn from. Without one it follows from the size and the cut."""
+    sides: Sides = "two"
+    """``one`` keeps positive noisy counts alone, ``two`` both signs."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> FilterPriority:
-        threshold = given_threshold(options)
-        return cls(_needed_size(options), given_cut(options), threshold, options["sides"])
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
-    def size(self) -> int | None:
-        return self.wanted
+    def wanted(self) -> int | None:
+        return self.size
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """κ and τ; of a tree κ alone, because its ancestor rule needs the whole filter."""
-        cut = cut_for(self.cut, self.wanted, cells, law, self.sides)
+        cut = cut_for(self.cut, self.size, cells, law, self.sides)
         if tree:
             return Keeping(cut, None, self.sides)
-        return _sampling(cut, self.threshold, self.wanted, cells, law, self.sides)
+        return _sampling(cut, self.threshold, self.size, cells, law, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
         if charged.tree is None:
-            return _prioritised(charged, draws, self.wanted).noisy()
-        return prioritised(filtered(charged, draws), self.wanted, draws).noisy()
-
-
-def _needed_size(options: Mapping[str, Any]) -> int:
-    size = given_size(options)
-    if size is None:
-        raise UsageError("a priority sample needs its size: add --size S.")
-    return size
+            return _prioritised(charged, draws, self.size).noisy()
+        return prioritised(filtered(charged, draws), self.size, draws).noisy()
 
 
 def _sampling(
-    cut: int, threshold: Fraction | None, size: int, cells: int, law: CellNoise, sides: Sides
+    cut: int, threshold: Number | None, size: int, cells: int, law: CellNoise, sides: Sides
 ) -> Keeping:
     """The rule of the threshold sample that a priority sample is chosen from."""
     if threshold is not None:
-        return Keeping(cut, threshold / law.unit, sides)
+        return Keeping(cut, Fraction(threshold) / law.unit, sides)
     return Keeping(cut, priority_threshold(cells, size, law, cut=cut, sides=sides), sides)
 
 

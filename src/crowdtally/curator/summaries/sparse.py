@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt, prod
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts, Keeping, Sides
 from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.integers import Integers, exact_product, exact_sum, positions, repeated
-from crowdtally.core.numbers import exact, is_whole
-from crowdtally.curator.summaries.base import Summary
+from crowdtally.core.numbers import exact, is_whole, whole_number
+from crowdtally.core.values import one_of
+from crowdtally.curator.summaries.base import Publishing, Summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import Probability, Real, as_ball, precision
 from crowdtally.laws.base import CellNoise
@@ -205,7 +205,8 @@ def _parents(numbers: Integers, tree: Dyadic) -> tuple[list[Integers], NDArray[n
 # any way that is written down: κ is the smallest that suffices; τ is rounded down, to 16
 # significant bits, so that no fewer cells are expected than wanted. See ``sizes.md``.
 
-LARGEST_SIZE = 1 << 40
+LARGEST_SIZE = LARGEST_CUT = 1 << 40
+LARGEST_GUESS = 1 << 62
 _STEPS = 1 << 15  # a threshold is (1 + j/2^15)·2^i times the smallest one
 _BITS = 128
 
@@ -220,14 +221,18 @@ def check_size(size: object) -> int:
     return size
 
 
-def given_size(options: Mapping[str, Any]) -> int | None:
-    return None if options["size"] is None else check_size(options["size"])
-
-
-def given_threshold(options: Mapping[str, Any]) -> Fraction | None:
-    """τ as a count, where it was given."""
-    given = options["threshold"]
-    return None if given is None else Keeping(0, exact(given, "--threshold")).threshold
+def check_fields(summary: Publishing) -> None:
+    """Refuse a cut, size, threshold or sides that no summary has; make the threshold exact."""
+    of = f"of {type(summary).__name__}"
+    cut, threshold = getattr(summary, "cut", None), getattr(summary, "threshold", None)
+    if cut is not None:
+        whole_number(cut, f"cut {of}", 0, LARGEST_CUT)
+    if threshold is not None:
+        found = Keeping(0, exact(threshold, f"threshold {of}")).threshold
+        object.__setattr__(summary, "threshold", found)
+    if summary.size is not None:
+        check_size(summary.size)
+    one_of(summary.sides, ("one", "two"), f"sides {of}")
 
 
 def cut_for(cut: int | None, size: int | None, cells: int, law: CellNoise, sides: Sides) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crowdtally.core.counts import Counts, Keeping, Sides
-from crowdtally.core.numbers import whole_number
+from crowdtally.core.numbers import Number, whole_number
 from crowdtally.core.privacy import Price
+from crowdtally.core.values import value
 from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.summaries.base import (
     LARGEST_SUMMARY,
@@ -17,13 +17,12 @@ from crowdtally.curator.summaries.base import (
     Noisy,
     SampleName,
     Summary,
-    given_cut,
 )
 from crowdtally.curator.summaries.sparse import (
+    LARGEST_GUESS,
+    check_fields,
     cut_for,
     draw_sample,
-    given_size,
-    given_threshold,
     sampling_threshold,
     without_orphans,
 )
@@ -39,27 +38,27 @@ from crowdtally.noise.draws import Draws
 # as dense publishing does. The proof is in ``filter.md``.
 
 
+@value
 @dataclass(frozen=True)
 class Filter:
     """The noisy counts of κ or more; nodes of a tree only with all their ancestors."""
 
     name: ClassVar[str] = "filter"
-    takes: ClassVar[frozenset[str]] = frozenset({"cut", "size", "sides"})
     leaves_out: ClassVar[bool] = True
     largest: ClassVar[int] = LARGEST_SUMMARY
     wanted: ClassVar[None] = None
 
-    cut: int | None
-    """κ as a count; None where it follows from the size."""
-    size: int | None
-    """S: how many empty cells may be expected to pass."""
-    sides: Sides
+    cut: int | None = None
+    """Noisy counts nearer to 0 are dropped. Without one it follows from the size."""
+    size: int | None = None
+    """How many cells to publish, about: so many empty ones may be expected to pass."""
+    sides: Sides = "two"
+    """``one`` keeps positive noisy counts alone, ``two`` both signs."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Filter:
-        if options["cut"] is None and options["size"] is None:
-            raise UsageError("a filter needs --cut K, or --size S to find one.")
-        return cls(given_cut(options), given_size(options), options["sides"])
+    def __post_init__(self) -> None:
+        if self.cut is None and self.size is None:
+            raise UsageError("Filter needs a cut, or a size to find one: such as size=3000.")
+        check_fields(self)
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """κ and nothing else."""
@@ -102,35 +101,38 @@ def filter_summary(
 # ε-differentially private table. The proof is in ``threshold.md``.
 
 
+@value
 @dataclass(frozen=True)
 class Threshold:
     """Each noisy count w with probability min(w/τ, 1)."""
 
     name: ClassVar[str] = "threshold"
-    takes: ClassVar[frozenset[str]] = frozenset({"threshold", "size", "sides"})
     leaves_out: ClassVar[bool] = True
     largest: ClassVar[int] = LARGEST_SUMMARY
     wanted: ClassVar[None] = None
 
-    threshold: Fraction | None
-    """τ as a count; None where it follows from the size."""
-    size: int | None
-    """S: how many cells are wanted, about."""
-    sides: Sides
+    threshold: Number | None = None
+    """Noisy counts nearer to 0 are kept in proportion to them. Without one it follows from the
+    size."""
+    size: int | None = None
+    """How many cells to publish, about."""
+    sides: Sides = "two"
+    """``one`` keeps positive noisy counts alone, ``two`` both signs."""
     guess_total: int = 0
-    """A public guess of the table's total count, for τ."""
+    """A public guess of the table's total count, to find the threshold by."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Threshold:
-        if options["threshold"] is None and options["size"] is None:
-            raise UsageError("a threshold sample needs --threshold T, or --size S to find one.")
-        total = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
-        return cls(given_threshold(options), given_size(options), options["sides"], total)
+    def __post_init__(self) -> None:
+        if self.threshold is None and self.size is None:
+            raise UsageError(
+                "Threshold needs a threshold, or a size to find one: such as size=3000."
+            )
+        check_fields(self)
+        whole_number(self.guess_total, "guess_total of Threshold", 0, LARGEST_GUESS)
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """τ and nothing else."""
         if self.threshold is not None:
-            return Keeping(0, self.threshold / law.unit, self.sides)
+            return Keeping(0, Fraction(self.threshold) / law.unit, self.sides)
         guess = int(self.guess_total / law.unit)
         tau = sampling_threshold(cells, self.size or 1, law, sides=self.sides, total=guess)
         return Keeping(0, tau, self.sides)

@@ -8,8 +8,8 @@ TRANSFORMS = Registry(
     "--transform",
     {
         "none": Entry(f"{_HERE}.base:Untransformed", "cells as they are"),
-        "dyadic": Entry(f"{_HERE}.trees:DyadicTransform", "counts of ranges, as a tree"),
-        "haar": Entry(f"{_HERE}.trees:HaarTransform", "integer wavelet coefficients"),
-        "sketch": Entry(f"{_HERE}.base:SketchTransform", "a count sketch of a few buckets"),
+        "dyadic": Entry(f"{_HERE}.trees:Dyadic", "counts of ranges, as a tree"),
+        "haar": Entry(f"{_HERE}.trees:Haar", "integer wavelet coefficients"),
+        "sketch": Entry(f"{_HERE}.base:Sketch", "a count sketch of a few buckets"),
     },
 )

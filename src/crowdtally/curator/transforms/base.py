@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, ClassVar, Protocol, Self
 
@@ -16,6 +16,7 @@ from crowdtally.core.hierarchy import Dyadic, Sketching
 from crowdtally.core.integers import group_equal, integers
 from crowdtally.core.layout import Buckets, Grid, Layout
 from crowdtally.core.numbers import whole_number
+from crowdtally.core.values import value
 from crowdtally.errors import UsageError
 
 # What every transform answers: what is counted instead of cells, and what that costs.
@@ -29,15 +30,12 @@ class Transform(Protocol):
     """
 
     name: ClassVar[str]
-    """What a person types."""
-    takes: ClassVar[frozenset[str]]
-    """The options of a release that are for it."""
+    """What ``release.json`` calls it."""
     signed: ClassVar[bool]
     """Whether its counts have both signs, so that one side of them means nothing."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """From the options of a release; a UsageError says what is missing."""
+    def for_table(self) -> Self:
+        """The same for one more table: chance of its own, such as a seed, is drawn anew."""
 
     @property
     def ordered(self) -> tuple[str, ...]:
@@ -99,18 +97,17 @@ def mean_over_starts(length: int, taken: int, squares: Callable[[int, int], floa
     return sum(squares(low, low + taken) for low in starts) / len(starts)
 
 
+@value
 @dataclass(frozen=True)
 class Untransformed:
     """Counts as they are."""
 
     name: ClassVar[str] = "none"
-    takes: ClassVar[frozenset[str]] = frozenset()
     signed: ClassVar[bool] = False
     ordered: ClassVar[tuple[str, ...]] = ()
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Untransformed:
-        return cls()
+    def for_table(self) -> Untransformed:
+        return self
 
     def layout(self, cells: Layout) -> Layout:
         return cells
@@ -143,28 +140,29 @@ class Untransformed:
 # read. Buckets are signed. Nothing is drawn here. The proof is in ``sketch.md``.
 
 
+@value
 @dataclass(frozen=True)
-class SketchTransform:
+class Sketch:
     """A count sketch of R rows of B buckets."""
 
     name: ClassVar[str] = "sketch"
-    takes: ClassVar[frozenset[str]] = frozenset({"buckets", "sketch_rows"})
     signed: ClassVar[bool] = True
     ordered: ClassVar[tuple[str, ...]] = ()
 
     buckets: int
-    rows: int
-    seed: int
+    """How many buckets a row has."""
+    rows: int = 5
+    """How many rows there are; each counts all cells, by other hashes."""
+    seed: int = field(default=0, kw_only=True)
     """Of the hashes: public, and fixed before a count is seen."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> SketchTransform:
-        """From ``buckets`` and ``sketch_rows``; the seed is fresh."""
-        if options["buckets"] is None:
-            raise UsageError("--transform sketch and --buckets B go together.")
-        buckets = whole_number(options["buckets"], "--buckets", 1, 2**31)
-        rows = whole_number(options["sketch_rows"], "--sketch-rows", 1, 1000)
-        return cls(buckets, rows, secrets.randbits(62))
+    def __post_init__(self) -> None:
+        whole_number(self.buckets, "buckets of Sketch", 1, 2**31)
+        whole_number(self.rows, "rows of Sketch", 1, 1000)
+
+    def for_table(self) -> Sketch:
+        """With a fresh seed."""
+        return replace(self, seed=secrets.randbits(62))
 
     def layout(self, cells: Layout) -> Buckets:
         return Buckets(Sketching(cells.size, self.buckets, self.rows, self.seed))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
+from crowdtally.core import hierarchy
 from crowdtally.core.counts import Counts
-from crowdtally.core.hierarchy import Dyadic, DyadicAxis, fitted_squares, range_weights
+from crowdtally.core.hierarchy import DyadicAxis, fitted_squares, range_weights
 from crowdtally.core.integers import Integers, as_kind, group_equal, integers
 from crowdtally.core.layout import Coefficients, Grid, Layout, Nodes
+from crowdtally.core.values import names, value
 from crowdtally.curator.transforms.base import box_squares, mean_over_starts
 from crowdtally.errors import UsageError
 
@@ -23,26 +25,32 @@ from crowdtally.errors import UsageError
 # ``dyadic.md``.
 
 
+@value
 @dataclass(frozen=True)
-class DyadicTransform:
+class Dyadic:
     """All nodes of a binary tree over each ordered axis."""
 
     name: ClassVar[str] = "dyadic"
-    takes: ClassVar[frozenset[str]] = frozenset({"ordered"})
     signed: ClassVar[bool] = False
 
-    ordered: tuple[str, ...]
-    """The axes whose ranges will be asked for."""
+    columns: str | Sequence[str]
+    """The contexts or attributes whose ranges will be asked for."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> DyadicTransform:
-        if not options["ordered"]:
-            raise UsageError("--transform dyadic answers ranges: say of what, --ordered NAME.")
-        return cls(options["ordered"])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", names(self.columns, "columns of Dyadic"))
 
-    def tree(self, cells: Layout) -> Dyadic:
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        return tuple(self.columns)
+
+    def for_table(self) -> Dyadic:
+        return self
+
+    def tree(self, cells: Layout) -> hierarchy.Dyadic:
         axes = _axes(cells)
-        return Dyadic.over([len(a) for a in axes], ordered=[a.name in self.ordered for a in axes])
+        return hierarchy.Dyadic.over(
+            [len(a) for a in axes], ordered=[a.name in self.ordered for a in axes]
+        )
 
     def layout(self, cells: Layout) -> Nodes:
         return Nodes(_axes(cells), self.tree(cells))
@@ -83,7 +91,7 @@ def _axes(cells: Layout) -> tuple[Any, ...]:
     return cells.axes
 
 
-def dyadic_counts(counts: Counts, tree: Dyadic) -> Counts:
+def dyadic_counts(counts: Counts, tree: hierarchy.Dyadic) -> Counts:
     """The non-zero nodes of ``tree`` and their counts.
 
     Args:
@@ -143,28 +151,36 @@ def _split(numbers: Integers, length: int, inner: int) -> tuple[Integers, Intege
 # ``haar.md``.
 
 
+@value
 @dataclass(frozen=True)
-class HaarTransform:
+class Haar:
     """The integer Haar wavelet along one axis."""
 
     name: ClassVar[str] = "haar"
-    takes: ClassVar[frozenset[str]] = frozenset({"ordered"})
     signed: ClassVar[bool] = True
 
-    axis: str
-    """The axis whose ranges will be asked for."""
+    columns: str | Sequence[str]
+    """The one context or attribute whose ranges will be asked for."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> HaarTransform:
-        if not options["ordered"]:
-            raise UsageError("--transform haar answers ranges: say of what, --ordered NAME.")
-        if len(options["ordered"]) > 1:
-            raise UsageError("--transform haar takes one ordered attribute; dyadic takes several.")
-        return cls(options["ordered"][0])
+    def __post_init__(self) -> None:
+        found = names(self.columns, "columns of Haar")
+        if len(found) != 1:
+            raise UsageError(
+                f"Haar takes one column, and Dyadic several: received {', '.join(found) or 'none'}."
+            )
+        object.__setattr__(self, "columns", found)
 
     @property
     def ordered(self) -> tuple[str, ...]:
-        return (self.axis,)
+        return tuple(self.columns)
+
+    @property
+    def axis(self) -> str:
+        """The axis whose ranges will be asked for."""
+        return self.columns[0]
+
+    def for_table(self) -> Haar:
+        return self
 
     def layout(self, cells: Layout) -> Coefficients:
         return Coefficients(_axes(cells), cells.names.index(self.axis))
@@ -182,7 +198,7 @@ class HaarTransform:
         found = self.layout(cells)
         return haar_counts(counts, [len(axis) for axis in found.axes], found.along)
 
-    def tree(self, cells: Layout) -> Dyadic | None:
+    def tree(self, cells: Layout) -> hierarchy.Dyadic | None:
         """None: a small difference says nothing about those below it."""
         return None
 

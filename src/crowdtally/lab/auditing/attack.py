@@ -13,7 +13,6 @@ from crowdtally.core.numbers import exact, show
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.curator.request.method import CHOOSE
-from crowdtally.curator.request.options import with_options
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
@@ -255,7 +254,6 @@ _STEERED = (
 )
 
 
-@with_options
 def audit_request(
     records: Records,
     domain: Domain | None = None,
@@ -279,7 +277,8 @@ def audit_request(
         split: its exact shares of ε.
         seconds: how long the whole, and each part that it charges for, is attacked.
         progress: is told, in words, what is being attacked.
-        options: those of a release.
+        options: ``method``, ``summary``, ``transform``, ``noise``, ``count`` and ``pairs``, as
+            :func:`crowdtally.release` takes them.
     """
     with python_words():
         request = make_request(

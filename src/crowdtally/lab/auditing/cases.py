@@ -17,6 +17,9 @@ from crowdtally.core.layout import EDGES, ITEMS, POPULARITY
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.rules import Discover
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.method import method_of
 from crowdtally.curator.pricing import pure
 from crowdtally.curator.request.method import CHOOSE, TOTAL
@@ -102,7 +105,7 @@ class _Setting:
         roles: dict[str, Any] = {"user": "user", "item": "item"} | dict(self.roles)
         records = Records(pa.table({}), contexts=dict.fromkeys(contexts), **roles)
         domain = None
-        if not self.options.get("discover_items"):
+        if not isinstance(self.options.get("method"), Discover):
             domain = Domain([f"item {n}" for n in range(self.items)], contexts)
         return make_request(
             records, domain, epsilon=epsilon, delta=self.delta, split=self.split, **self.options
@@ -168,7 +171,7 @@ def _method(name: str) -> Method:
     if bounding not in BOUNDINGS:
         raise UsageError(
             f"there is no method {name!r} to audit. {did_you_mean(name, [*BOUNDINGS, *SHAPES])} "
-            "A method is BOUNDING[+CHOICE][/TRANSFORM][/PUBLISHING], such as sra/dyadic/filter."
+            "A method is METHOD[+CHOICE][/TRANSFORM][/SUMMARY], such as sra/dyadic/filter."
         )
     return Method.of(name)
 
@@ -185,37 +188,35 @@ def _limit(method: Method) -> int:
     return 2 if method.transform == "none" else 1
 
 
-_FORMS: dict[str, dict[str, Any]] = {
+_FIELDS: dict[str, dict[str, Any]] = {
     "dense": {},
     "filter": {"cut": 2},
     "threshold": {"threshold": 2},
     "priority": {"size": 4, "threshold": 2},
     "filter-priority": {"size": 4, "cut": 2},
     "none": {},
-    "dyadic": {"ordered": ["item"]},
-    "haar": {"ordered": ["item"]},
-    "sketch": {"buckets": 2, "sketch_rows": 2},
-}
-_RULES: dict[str, dict[str, Any]] = {
+    "dyadic": {"columns": "item"},
+    "haar": {"columns": "item"},
+    "sketch": {"buckets": 2, "rows": 2},
     "dpsense": {"cap": 2},
     "dpsense-s": {"cap": 2, "scalings": "3/2"},
     "hpa": {"popularity_records": 1},
 }
+"""What the parts of a method are given."""
 
 
-def _setting(method: Method) -> _Setting:
-    options: dict[str, Any] = {name: value for name, value in method.options.items() if value}
-    options |= {"max_records": _limit(method), **_RULES.get(method.bounding, {})}
-    for form in (method.transform, method.publishing):
-        options |= _FORMS.get(form, {})
+def _setting(method: Method, **more: Any) -> _Setting:
+    fields: dict[str, Any] = {"max_records": _limit(method)}
+    for part in (method.bounding, method.transform, method.publishing):
+        fields |= _FIELDS.get(part, {})
     if method.choice is not None and method.bounding == "dpsense-s":
-        options["scalings"] = "1,2"
-    return _Setting(options=options, split=_popular(method))
+        fields["scalings"] = (1, 2)
+    return _Setting(options=method.options(fields | more), split=_popular(method))
 
 
 def _popular(method: Method) -> dict[str, str] | None:
     """A popularity of little noise has few values, each of which takes counting anew."""
-    if "popularity_records" not in BOUNDINGS.load(method.bounding).takes:
+    if "popularity_records" not in method.fields:
         return None
     if method.choice is not None:
         return {CHOOSE: "1/50", POPULARITY.name: "4/5", ITEMS.name: "9/50"}
@@ -230,7 +231,7 @@ def _parts(name: str, method: Method, epsilon: Epsilon) -> Iterator[Case]:
         return
     setting = _setting(method)
     parts = [ITEMS.name, EDGES.name]
-    if "popularity_records" in setting.options:
+    if setting.split is not None:
         parts = [POPULARITY.name, *parts]
     both = f"{name}: {BOTH}"
     made = _Setting(2, 2, options=setting.options, split=_for_both(setting.split))
@@ -251,12 +252,15 @@ def _for_both(split: Mapping[str, str] | None) -> dict[str, str] | None:
 
 def _choosing(method: Method) -> _Setting:
     """A choice that gets most of ε, at candidates that one user can drive apart."""
-    setting = _setting(method)
+    more: dict[str, Any] = {}
+    if method.bounding == "dpsense-s":
+        more = {"max_records": 1, "cap": None}
+    elif method.choice == "dpsense":
+        more = {"max_records": 4}
+    setting = _setting(method, **more)
     options = dict(setting.options)
     if method.bounding == "dpsense-s":
-        options |= {"max_records": 1, "count": "users", "cap": None}
-    elif method.choice == "dpsense":
-        options |= {"max_records": 4}
+        options["count"] = "users"
     shares = {CHOOSE: "3/5", ITEMS.name: "2/5"}
     if setting.split is not None:
         shares = {CHOOSE: "3/5", POPULARITY.name: "1/5", ITEMS.name: "1/5"}
@@ -264,13 +268,16 @@ def _choosing(method: Method) -> _Setting:
     return _Setting(items, options=options, split=shares)
 
 
-_DISCOVERED = {"discover_items": True, "max_records": 1, "noise": "laplace"}
+def _discovering(limit: int) -> dict[str, Any]:
+    return {"method": Discover("item", limit), "noise": "laplace"}
+
+
 _SETTINGS: dict[str, _Setting] = {
-    CONTEXTS: _Setting(contexts=2, options={"max_records": 2}),
-    DISCOVERY: _Setting(options=_DISCOVERED, delta=DELTA),
-    PAIRS: _Setting(options={"pairs": True, "max_records": 2}),
+    CONTEXTS: _Setting(contexts=2, options={"method": SRA(2)}),
+    DISCOVERY: _Setting(options=_discovering(1), delta=DELTA),
+    PAIRS: _Setting(options={"method": SRA(2), "pairs": True}),
     QUANTITY: _Setting(
-        contexts=2, roles={"quantity": Quantity("quantity", 2)}, options={"max_records": 2}
+        contexts=2, roles={"quantity": Quantity("quantity", 2)}, options={"method": SRA(2)}
     ),
     ROWS: _Setting(contexts=2, roles={"user": None}),
 }
@@ -278,13 +285,15 @@ _SETTINGS: dict[str, _Setting] = {
 
 _AUTO: dict[str, _Setting] = {
     "": _Setting(),
-    "once at an item": _Setting(options={"repeats": "no"}),
-    BOTH: _Setting(contexts=2),
-    "for top": _Setting(120, options={"for_": "top", "repeats": "no"}),
+    "once at an item": _Setting(options={"method": Auto(repeats=False)}),
+    BOTH: _Setting(4, 2),
+    "for top": _Setting(120, options={"method": Auto("top", repeats=False)}),
     "for recommend, by the user's context": _Setting(
-        80, 2, options={"for_": "recommend", "repeats": "no", "context_per_user": "day"}
+        80,
+        2,
+        options={"method": Auto("recommend", repeats=False, context_per_user="day")},
     ),
-    "for recommend, by the record's context": _Setting(8, 2, options={"for_": "recommend"}),
+    "for recommend, by the record's context": _Setting(8, 2, options={"method": Auto("recommend")}),
 }
 """Requests that lead ``auto`` through all of its steps; lists of many items where a head is due."""
 
@@ -293,12 +302,12 @@ def _shape_parts(name: str, epsilon: Epsilon) -> Iterator[Case]:
     if name == PAIRS:
         # Of two records there is one pair, and l(l−1)/2 cannot be told from l−1.
         shares = {ITEMS.name: "1/8", EDGES.name: "7/8"}
-        three = _Setting(3, options={"pairs": True, "max_records": 3}, split=shares)
+        three = _Setting(3, options={"method": SRA(3), "pairs": True}, split=shares)
         yield Case(f"{name}: {EDGES.name}", name, three.request(epsilon), EDGES.name)
     if name != DISCOVERY:
         return
     # Of one item per user neither the noise nor the threshold could be seen to depend on l.
-    options = _DISCOVERED | {"max_records": 2}
+    options = _discovering(2)
     listed = _Setting(options=options, delta=DELTA)
     yield Case(f"{name}: {ITEMS.name}", name, listed.request(epsilon), ITEMS.name)
     shares = {TOTAL: "3/4", ITEMS.name: "1/4"}

@@ -183,21 +183,21 @@ def _left_to_auto(request: Request) -> Iterator[Pair]:
     yield _alone("a record in each of many cells", every, request)
     crowded = ceil(_PER_CONTEXT * request.domain.contexts_size / request.epsilon.value)
     others = min(crowded, _MOST_OTHERS)
-    crowd = [
-        Record(1 + user, every[(user * step + step) % len(every)])
-        for user in range(others)
-        for step in (1, 3, 7)
-    ]
-    words = f"a user in each of many cells, among {others} with a few records"
-    yield Pair(words, tuple(crowd), _hers(every, request), keys=1)
-    words = f"a user with one record, among {others} with a few"
-    yield Pair(words, tuple(crowd), _hers(every[:1], request), keys=1)
+    for number, words in ((12, "a few records or a dozen"), (3, "a few records")):
+        crowd = tuple(
+            Record(1 + user, every[(user * step + step) % len(every)])
+            for user in range(others)
+            for step in range(1, (number if user % 2 else 3) + 1)
+        )
+        among = f"among {others} with {words}"
+        yield Pair(f"a user in each of many cells, {among}", crowd, _hers(every, request), keys=1)
+        yield Pair(f"a user with one record, {among}", crowd, _hers(every[:1], request), keys=1)
 
 
 def _alone_in(request: Request) -> Iterator[Pair]:
     """Users at the bound and over it, where nobody else is."""
     most = min(request.method.rule.limit, _MOST_RECORDS)
-    cap = getattr(request.method.rule, "cap", most)
+    cap = getattr(request.method.rule, "most", most)
     # Once in the last cell: what is published by and by, occupied cells first, shows by its order.
     bounds = (most, f"{most}, the bound", _first), (most + 1, "one more than the bound", _last)
     for number, words, place in bounds:
@@ -295,7 +295,7 @@ def _rows_of_one(request: Request) -> Pair:
 
 def _row(request: Request, total: int) -> list[Cell]:
     """Records of one user whose row has this sum, in as few cells as the cap allows."""
-    cap = getattr(request.method.rule, "cap", total)
+    cap = getattr(request.method.rule, "most", total)
     cells = _cells(request, -(-total // cap))
     return [cells[place // cap % len(cells)] for place in range(total)]
 

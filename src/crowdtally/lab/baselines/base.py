@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.integers import Integers, exact_sum, integers
 from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.bounding.sampling import Declared
 from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.counting.count import count as count_question
@@ -95,7 +96,7 @@ class Bounded:
         options: dict[str, Any] = {}
         if subject.records.user is not None:
             what = subject.method.what
-            options = {"bounding": "declared", "max_records": limit, "count": what}
+            options = {"method": Declared(limit), "count": what}
         options |= {"epsilon": 1, "sources": subject.sources}
         return cls(make_request(subject.records, subject.domain, **options), is_uncut)
 

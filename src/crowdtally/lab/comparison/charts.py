@@ -491,7 +491,7 @@ def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Plo
         name=f"{error.table}-error-against-bound",
         title=f"Error of counts of {TABLES[error.table]}, by bound, at ε = {epsilon}",
         caption=f"{caption} {_BARS}",
-        x=Axis("Most records of one user that count (--max-records)", True),
+        x=Axis("Most records of one user that count (max-records)", True),
         y=Axis(error.title(facts.count), True),
         columns=[Column(f"at most {one:,}", float(one), error, of_bound(one)) for one in bounds],
         flat=flat,

@@ -19,7 +19,6 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.curator.failures import reading
 from crowdtally.curator.manifest import versions
-from crowdtally.curator.request.options import flag_of
 from crowdtally.curator.request.request import Subject, make_subject
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError, check_libraries
@@ -31,7 +30,7 @@ from crowdtally.lab.comparison.plan import (
     Runs,
     bounds_of,
     epsilons_of,
-    given_options,
+    given_fields,
     jobs_of,
     names_of,
     plan_of,
@@ -77,26 +76,6 @@ def notes_of(held: Held, *, joined: bool) -> Iterator[str]:
             "The truth counts each record as often as its quantity says; methods count it up to "
             f"{quantity.most} times."
         )
-
-
-def options_beside(
-    methods: Iterable[str], held: Held, options: Mapping[str, Any]
-) -> dict[str, str]:
-    """What a release needs beside its method and bound, by method, as it is typed."""
-    count = ["--count users"] if held.what == "users" else []
-    found = {}
-    for name in methods:
-        if name in BASELINES:
-            continue
-        given = taken_of(Method.of(name), held.what, options)
-        typed = [f"{flag_of(option)} {_typed(value)}" for option, value in given.items()]
-        if typed or count:
-            found[name] = " ".join([*typed, *count])
-    return found
-
-
-def _typed(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 # From the numbers of all runs to means and how far these may be off.
@@ -165,12 +144,12 @@ class Question:
         max_records: object = None,
         runs: object = USUAL_RUNS,
         jobs: object = None,
-        options: Mapping[str, Any],
+        fields: Mapping[str, Any],
     ) -> Question:
         """From what a person gave."""
         return cls(
             epsilons_of(epsilon), spelled(names_of(methods)), bounds_of(max_records),
-            Runs.of(runs), jobs_of(jobs), given_options(options),
+            Runs.of(runs), jobs_of(jobs), given_fields(fields),
         )  # fmt: skip
 
     def bounds_within(self, largest: int) -> tuple[int, ...]:
@@ -201,7 +180,8 @@ def compare(
     runs: int = USUAL_RUNS,
     jobs: int | None = None,
     output: str | os.PathLike[str] | None = None,
-    **options: Any,
+    count: str = "records",
+    **fields: Any,
 ) -> Any:
     """Compare methods on your own records, as a pandas frame. Not private; see ``frame.attrs``.
 
@@ -222,8 +202,9 @@ def compare(
         output: a folder that keeps every run, and gets tables, pictures and a page. The same
             comparison with the same folder goes on where it was interrupted. Without one nothing is
             kept.
-        options: what :func:`crowdtally.release` takes, such as ``count="users"`` or ``cap=5``;
-            methods that do not take an option do without it.
+        count: ``records``, or ``users`` for distinct users in each cell.
+        fields: fields of methods, summaries and transforms, such as ``cap=5`` or ``size=3000``;
+            methods that do not have a field do without it.
 
     Returns:
         A frame with a row for each method, bound, ε, table, metric and K: the mean over all runs,
@@ -236,14 +217,11 @@ def compare(
         check_libraries()
         question = Question.of(
             epsilon=epsilon, methods=methods, max_records=max_records, runs=runs, jobs=jobs,
-            options=options,
+            fields=fields,
         )  # fmt: skip
         if output is not None:
             check_folder(_path(output))
-        count = {"count": options["count"]} if options.get("count") is not None else {}
-        kinds = ("pairs", "discover_items", "discover")
-        asked = {name: options[name] for name in kinds if name in options}
-        subject = make_subject(records, domain, **count, **asked)
+        subject = make_subject(records, domain, count=count)
         with _placed(output) as folder:
             found = compared(subject, question, folder, called="crowdtally.lab.compare(…)")
             if output is not None:
@@ -366,7 +344,11 @@ def _facts(
         versions=versions(),
         contexts={axis.name: len(axis) for axis in domain.contexts} if domain.has_items else {},
         baselines=frozenset(BASELINES),
-        options=options_beside(methods, held, question.options),
+        fields={
+            name: taken_of(Method.of(name), held.what, question.options)
+            for name in methods
+            if name not in BASELINES
+        },
         skipped=plan.skipped,
         notes=tuple(notes_of(held, joined=bool(subject.records.joins))),
     )

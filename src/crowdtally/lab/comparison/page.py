@@ -336,6 +336,10 @@ def facts_as_json(facts: Facts) -> dict[str, Any]:
         "started": facts.started.isoformat(),
         "finished": facts.finished.isoformat(),
         "baselines": sorted(facts.baselines),
+        "fields": {
+            method: {name: str(value) for name, value in fields.items()}
+            for method, fields in facts.fields.items()
+        },
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 from crowdtally.core.counts import What
 from crowdtally.core.numbers import is_whole, received, whole_number
 from crowdtally.core.privacy import Epsilon
+from crowdtally.core.values import converted, pieces, public
 from crowdtally.curator.bounding import BOUNDINGS
-from crowdtally.curator.request.options import AUTO, completed, declared, flag_of, is_given
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
-from crowdtally.errors import UsageError, closest
+from crowdtally.errors import UsageError, closest, did_you_mean
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparison.records import Held
 from crowdtally.lab.comparison.summary import Setting
@@ -43,8 +45,8 @@ USUAL_SCALING = "1.2"
 """The scaling of DPSense-S where it is not chosen, and nothing else is said."""
 USUAL_CAP = 10
 """The most in one cell that DPSense counts of a user's records, where nothing else is said."""
-DECIDED = ("bounding", "choose", "transform", "publishing", "max_records")
-"""Options of a release that a comparison tries itself."""
+DECIDED = ("choose", "max_records")
+"""Fields of methods that a comparison tries itself."""
 
 
 @dataclass(frozen=True)
@@ -113,17 +115,22 @@ def spelled(names: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def request_of(setting: Setting, held: Held, options: Mapping[str, Any]) -> Request:
     """The request of a setting that is no baseline."""
-    method = Method.of(setting.method)
-    asked: dict[str, Any] = {**method.options, **taken_of(method, held.what, options)}
     return make_request(
-        held.records, held.domain, epsilon=setting.epsilon, max_records=setting.max_records,
-        count=held.what, **asked,
+        held.records, held.domain, epsilon=setting.epsilon, count=held.what,
+        **values_of(setting, held.what, options),
     )  # fmt: skip
 
 
+def values_of(setting: Setting, what: What, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The method, the summary and the transform of a setting that is no baseline."""
+    method = Method.of(setting.method)
+    bound = {} if setting.max_records is None else {"max_records": setting.max_records}
+    return method.options(taken_of(method, what, options) | bound)
+
+
 def taken_of(method: Method, what: What, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that a method takes, and the usual ones that it cannot do without."""
-    taken = _taken_by(method)
+    """Those of the fields that a method has, and the usual ones that it cannot do without."""
+    taken = method.fields - {*DECIDED}
     given = {name: value for name, value in options.items() if name in taken}
     if "size" in taken and not {"size", "cut", "threshold"} & set(given):
         given["size"] = USUAL_SIZE
@@ -134,17 +141,43 @@ def taken_of(method: Method, what: What, options: Mapping[str, Any]) -> dict[str
     return given
 
 
-def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given beside what a comparison tries itself; ``count`` is a part of the records."""
-    complete = completed(options)
-    for name in DECIDED:
-        if options.get(name) is not None:
+def given_fields(given: Mapping[str, object]) -> dict[str, Any]:
+    """What was given beside what a comparison tries itself, by the names of methods' fields."""
+    known = _fields()
+    for name in given:
+        if name in DECIDED:
             raise UsageError(
-                f"a comparison tries every {flag_of(name)} itself: pick methods with "
-                "--methods, such as sra,hpa+rank,sra/filter, and bounds with --max-records."
+                f"a comparison tries every {name} itself: pick methods with --methods, such as "
+                "sra,hpa+rank,sra/filter, and bounds with --max-records."
             )
-    names = [name for name in declared() if name not in (*DECIDED, "count")]
-    return {name: complete[name] for name in names if is_given(complete, name)}
+        if name not in known:
+            raise UsageError(
+                f"no method has a field {name!r}. {did_you_mean(name, set(known) - {*DECIDED})}"
+            )
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def typed_fields(text: str | None) -> dict[str, Any]:
+    """``FIELD=VALUE,…``, as it is typed.
+
+    >>> typed_fields("size=8,columns=day,hour")
+    {'size': 8, 'columns': ('day', 'hour')}
+    """
+    known, found = _fields(), pieces(text or "", "--fields")
+    return {
+        name: converted(known[name], texts) if name in known else texts
+        for name, texts in found.items()
+    }
+
+
+def _fields() -> dict[str, Field[Any]]:
+    """Every field of a method, a summary or a transform; of one name they are of one type."""
+    return {
+        name: field
+        for registry in (BOUNDINGS, PUBLISHINGS, TRANSFORMS)
+        for entry in registry
+        for name, field in public(registry.load(entry)).items()
+    }
 
 
 def _usual(held: Held) -> tuple[str, ...]:
@@ -193,7 +226,7 @@ def _tried(setting: Setting, make: Callable[[Setting], object]) -> tuple[Setting
 def baseline_of(setting: Setting, held: Held) -> Any:
     """The baseline of a setting; its bound is M, read off the records."""
     what, limit = held.what, max(held.largest, 1)
-    request = make_request(held.records, held.domain, epsilon=1, count=what, max_records=limit)
+    request = make_request(held.records, held.domain, epsilon=1, count=what, method=SRA(limit))
     return BASELINES.load(setting.method).of(request.subject, limit=limit, is_uncut=True)
 
 
@@ -202,23 +235,15 @@ def _spent(setting: Setting, held: Held) -> object:
     return baseline_of(setting, held).parts(Epsilon.of(setting.epsilon))
 
 
-def _taken_by(method: Method) -> frozenset[str]:
-    """The options that a method takes."""
-    taken = {"guess_total", *BOUNDINGS.load(method.bounding).takes}
-    taken |= {*PUBLISHINGS.load(method.publishing).takes}
-    taken |= {*TRANSFORMS.load(method.transform).takes}
-    return frozenset(taken - set(DECIDED))
-
-
 def _check_taken(names: Sequence[str], options: Mapping[str, Any]) -> None:
-    """Refuse an option that no method takes: it would be thought to have done something."""
+    """Refuse a field that no method has: it would be thought to have done something."""
     methods = [Method.of(name) for name in names if name not in BASELINES]
-    taken = frozenset[str]().union(*(_taken_by(method) for method in methods))
+    taken = frozenset[str]().union(*(method.fields for method in methods))
     for name in options:
         if name not in taken:
             raise UsageError(
-                f"no method that is compared takes {flag_of(name)}: remove it, or name "
-                f"one that does with --methods. Compared are: {', '.join(names)}."
+                f"no method that is compared has a field {name}: remove it, or name one that has "
+                f"it with --methods. Compared are: {', '.join(names)}."
             )
 
 

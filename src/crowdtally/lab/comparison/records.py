@@ -20,8 +20,10 @@ from crowdtally.core.counts import What
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.core.registry import quoted
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.curator.request.request import Subject, make_request
+from crowdtally.curator.summaries.threshold import Filter
 from crowdtally.errors import UsageError
 from crowdtally.lab.rehearse import true_counts
 from crowdtally.records.duckdb import DuckDBEngine
@@ -72,8 +74,8 @@ def hold(subject: Subject, folder: Path, engine: DuckDBEngine) -> Held:
     records, what = subject.records, subject.method.what
     domain = _compared(subject)
     tables = make_request(
-        records, domain, epsilon=1, count=what, max_records=1, sources=subject.sources,
-        publishing="filter", cut=1,
+        records, domain, epsilon=1, count=what, method=SRA(1), summary=Filter(cut=1),
+        sources=subject.sources,
     ).bounded  # fmt: skip
     prepared = prepare(engine, records, domain, subject.sources)
     dropped = dropped_in(engine, prepared.rows)
@@ -95,8 +97,7 @@ def _compared(subject: Subject) -> Domain:
     if domain is None or method.discover:
         raise UsageError(
             "a comparison needs the public list of each column, because what is discovered differs "
-            "from run to run: remove --discover (or --discover-items), and give --items FILE and "
-            "--values."
+            "from run to run: give --items FILE and --values."
         )
     if method.pairs:
         raise UsageError("a comparison counts items and items in context: remove --pairs.")

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import floor, isfinite, log10
+from typing import Any
 
+from crowdtally.core.values import written
+from crowdtally.curator.bounding import METHODS
+from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError
 from crowdtally.lab.methods import Method
 from crowdtally.lab.metrics import METRICS
@@ -104,8 +109,8 @@ class Facts:
     """Values of each context, by the name of its column; empty where there is none."""
     baselines: frozenset[str] = frozenset()
     """Methods that are here for comparison only: no release can be asked for them."""
-    options: Mapping[str, str] = field(default_factory=dict)
-    """What a release needs beside its method and bound, by method: ``{"dpsense": "--cap 5"}``."""
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What methods were given beside their bounds, by method: ``{"dpsense": {"cap": 5}}``."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Why a method was left out, by its name."""
     notes: tuple[str, ...] = ()
@@ -333,17 +338,14 @@ def label(setting: Setting, facts: Facts) -> str:
 
 def typed(setting: Setting, facts: Facts) -> str:
     """The options of a release for a setting, as they are typed."""
-    method = Method.of(setting.method)
-    words = [f"--bounding {method.bounding}"]
-    if setting.max_records is not None:
-        words.append(f"--max-records {setting.max_records}")
-    if method.choice is not None:
-        words.append(f"--choose {method.choice}")
-    if method.transform != "none":
-        words.append(f"--transform {method.transform}")
-    if method.publishing != "dense":
-        words.append(f"--publishing {method.publishing}")
-    return " ".join([*words, *filter(None, [facts.options.get(setting.method)])])
+    bound = {} if setting.max_records is None else {"max_records": setting.max_records}
+    fields = {**facts.fields.get(setting.method, {}), **bound}
+    found = Method.of(setting.method).options(fields)
+    registries = {"method": METHODS, "summary": PUBLISHINGS, "transform": TRANSFORMS}
+    words = [
+        f"--{name} {written(registries[name], one, 'max_records')}" for name, one in found.items()
+    ]
+    return " ".join([*words, *(["--count users"] if facts.count == "users" else [])])
 
 
 def in_words(setting: Setting) -> str:

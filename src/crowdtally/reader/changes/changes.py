@@ -213,7 +213,7 @@ def _refuse_bounding(before: Published, after: Published) -> None:
     raise UsageError(
         f"what is left of each user differs: {words[0]} in the earlier release, {words[1]} in the "
         "later one, so counts differ even where nothing changed. Release both with the same "
-        "--bounding and the same bound, such as --max-records 10, or both with auto, whose counts "
+        "--method and the same bound, such as sra:max-records=10, or both with auto, whose counts "
         "are of all records."
     )
 

@@ -9,10 +9,11 @@ from math import inf
 import numpy as np
 
 from crowdtally.core.counts import Keeping
+from crowdtally.core.layout import SPLIT_HEAD
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import DISTINCT, TableFacts
-from crowdtally.inference.facts import Chosen, ItemFacts
-from crowdtally.inference.items import table_calibration
+from crowdtally.inference.auto import AutoEstimates
+from crowdtally.inference.facts import AutoFacts, Chosen
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.cumulants import Floats, cumulants
 from crowdtally.laws.interval import IntervalNoise
@@ -21,7 +22,7 @@ from crowdtally.reader.axes import Axes, Mask
 from crowdtally.reader.changes.tails import Ints, Noise
 from crowdtally.reader.estimates.cell_sums import Believed, Sampled, weighted_sum
 from crowdtally.reader.estimates.estimator import Estimator, is_bounded
-from crowdtally.reader.estimates.facts import MOST, counts, item_facts, places, single_counts
+from crowdtally.reader.estimates.facts import MOST, counts, places, single_counts
 from crowdtally.reader.questions.noisy_sums import in_units
 from crowdtally.reader.questions.top import selected_table
 
@@ -138,53 +139,35 @@ def of_chosen(chosen: Chosen, size: int, draws: int = 1) -> Measured:
     return Measured(low, high, [noise], counts, drawn_together=together)
 
 
-def of_auto(facts: ItemFacts, whole: Whole | None) -> list[Measured]:
-    """Of a release of ``auto``: its table, and the head where one was measured.
-
-    The table's noisy counts are calibrated, item by item; the crowd is as measured, since the
-    table does not hold it.
-    """
-    found = table_calibration(facts)
-    factors, shared = found.factors.copy(), found.common.copy()
-    if not found.known:  # then nobody knows how far off it is
-        shared = np.ones(facts.size)
-    low, high, counts, law = _listed(facts)
-    low, high = low * factors, high * factors
-    own, noises = np.full(facts.size, found.scatter), list[Noise]()
-    together = isinstance(law, IntervalNoise)
-    crowd = facts.crowd
-    if crowd is not None:
-        counts = counts.copy()
-        for measured in (low, high, counts):
-            measured[crowd.places] = crowd.values
-        for unbounded in (factors, own, shared):
-            unbounded[crowd.places] = 0.0
-        inside = np.zeros(facts.size)
-        inside[crowd.places] = 1.0
-        noises.append(Noise(cumulants(crowd.law), inside))
-        together = together or isinstance(crowd.law, IntervalNoise)
-    noises.append(Noise(cumulants(law), factors))
+def of_auto(facts: AutoFacts, found: AutoEstimates) -> list[Measured]:
+    """Of a release of ``auto``: its noisy counts, calibrated; and the head where it has users."""
+    factors = found.factors
+    if facts.summary is not None:
+        kept = facts.summary
+        published, law = np.full(facts.size, np.nan), kept.law
+        published[kept.places] = kept.values
+        low, high = bounds_of(published, kept.keeping, float(law.unit))
+    elif facts.items is not None:
+        low = high = published = facts.items.values
+        law = facts.items.law
+    else:
+        raise TypeError("a release of auto has a table of its items, or a summary of one")
+    low, high = factors * low, factors * high
+    noises = [Noise(cumulants(law), factors)]
+    if facts.short is not None:  # users of short rows were counted whole, in a table of their own
+        short = facts.short.values
+        low, high, published = low + short, high + short, published + short
+        noises.append(Noise(cumulants(facts.short.law), np.ones(facts.size)))
     base = Measured(
-        low, high, noises, counts, own=own, shared=shared, whole=whole,
-        drawn_together=together,
+        low, high, noises, published,
+        own=np.full(facts.size, found.scatter),
+        shared=np.full(facts.size, found.common if found.items.calibrated else 1.0),
+        whole=Whole(found.total.mean, found.total.deviation),
     )  # fmt: skip
     head = facts.head
-    if head is None or facts.repeats or not len(head.places):
-        return [base]  # with repeats, a head counts users and the table records
-    return [base, of_chosen(head, facts.size, draws=int(getattr(head.law, "times", 1)))]
-
-
-def _listed(facts: ItemFacts) -> tuple[Floats, Floats, Floats, NoiseLaw]:
-    """Between what the noisy counts of all items lie, the counts themselves, and their law."""
-    if facts.table is not None:
-        return facts.table.values, facts.table.values, facts.table.values, facts.table.law
-    summary = facts.summary
-    if summary is None:
-        raise TypeError("a release of auto has a table of its items, or a summary of one")
-    published = np.full(facts.size, np.nan)
-    published[summary.places] = summary.values
-    low, high = bounds_of(published, summary.keeping, float(summary.law.unit))
-    return low, high, published, summary.law
+    if head is None or head.theta is not None or not len(head.places):
+        return [base]  # rows of a head that were scaled say nothing without the table's factors
+    return [base, of_chosen(head, facts.size, draws=head.times)]
 
 
 # What a release measured of its items, overall or in contexts: which table is compared.
@@ -219,10 +202,13 @@ def read(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading:
         return _popularity(axes, box)
     table = axes.find([next(iter(axes.by_name)), *box])
     auto = published.auto is not None
-    if auto and table is not None and table.name == "items" and not box:
-        return _auto(axes, estimator, table)
-    if table is None or (auto and not table.law.per_cell):
-        return _split(axes, estimator, box)
+    if auto and table is not None:
+        return _auto_in_contexts(axes, estimator, table, box) if box else _auto(estimator, table)
+    if table is None:
+        raise UsageError(
+            "no table of this release counts items in contexts, so they cannot be tested there "
+            "item by item. Compare without a context, or release both with --bounding sra."
+        )
     return _table(axes, estimator, table, box)
 
 
@@ -260,7 +246,7 @@ def _popularity(axes: Axes, box: Mapping[str, Mask]) -> Reading:
         raise UsageError(
             f"{published.method.bounding} keeps records by a popularity that each release draws "
             "anew: its counts in contexts differ by that alone. Compare without a context, or "
-            "release with --bounding sra or auto."
+            "release with --method sra or auto."
         )
     values = counts(published, table)
     whole = Whole(float(values.sum()), table.law.std(Combination.of_cells(len(values))))
@@ -268,26 +254,42 @@ def _popularity(axes: Axes, box: Mapping[str, Mask]) -> Reading:
     return Reading(table, [measured], None, 1)
 
 
-def _auto(axes: Axes, estimator: Estimator, table: TableFacts) -> Reading:
-    facts = item_facts(axes.published, table, axes.of(table))
-    of_items = estimator.items
-    if of_items is None:
-        return Reading(table, of_auto(facts, None), None, 1)
-    whole = Whole(float(of_items.believed.mean.sum()), of_items.whole)
-    return Reading(table, of_auto(facts, whole), of_items.believed, 1)
+def _auto(estimator: Estimator, table: TableFacts) -> Reading:
+    _refuse_unlisted(table)
+    if estimator.auto is None or estimator.items is None:
+        raise TypeError("a listed table of auto has estimates")
+    return Reading(table, of_auto(*estimator.auto), estimator.items.believed, 1)
 
 
-def _split(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading:
-    """Of the head, where ``auto`` measured it in each context; else nothing was."""
-    table = axes.published.table("split_head")
-    if table is None or not isinstance(table.law, IntervalNoise):
-        raise UsageError(
-            "no table of this release counts items in contexts: what it says about them is "
-            "estimated from what items have in common, which cannot be tested item by item. "
-            "Compare without a context, or release both with --bounding sra."
-        )
-    believed = estimator.in_contexts(estimator.context_mask(box))
-    return Reading(table, [_chosen(axes, table, box)], believed, 1)
+def _auto_in_contexts(
+    axes: Axes, estimator: Estimator, table: TableFacts, box: Mapping[str, Mask]
+) -> Reading:
+    """Of items in contexts, and where they were measured in each again, of those."""
+    contexts, cells = estimator.context_mask(box), None
+    if estimator.auto is not None:
+        facts, estimates = estimator.auto
+        cells = facts.cells
+    if cells is None:
+        raise TypeError("a table of items in contexts has estimates beside it")
+    believed, width = estimator.in_contexts(contexts), int(contexts.sum())
+    sums, factors = cells.values[:, contexts].sum(axis=1), estimates.factors
+    values = factors * sums
+    measured = Measured(
+        values, values, [Noise(cumulants(cells.law, width), factors)], sums,
+        own=np.full(facts.size, estimates.scatter),
+        shared=np.full(facts.size, estimates.common if estimates.items.calibrated else 1.0),
+        whole=_whole_there(estimator, contexts),
+    )  # fmt: skip
+    ways = [measured]
+    split = axes.published.table(SPLIT_HEAD.name)
+    if split is not None:
+        ways.append(_chosen(axes, split, box))
+    return Reading(table, ways, believed, width)
+
+
+def _whole_there(estimator: Estimator, contexts: Mask) -> Whole | None:
+    total = estimator.total_in_contexts(contexts, None)
+    return None if total is None else Whole(total.mean, total.error)
 
 
 def _table(axes: Axes, estimator: Estimator, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
@@ -329,7 +331,7 @@ def _refuse_unlisted(table: TableFacts) -> None:
         what = f"has {table.cells:,} cells in its table {table.name!r}, more than {MOST:,}"
     raise UsageError(
         f"this release {what}: single items cannot be tested one by one. Release with "
-        "--transform none, or compare sums of both."
+        "cells as they are, without --transform, or compare sums of both."
     )
 
 

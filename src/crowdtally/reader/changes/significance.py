@@ -202,7 +202,7 @@ def _ratio(earlier: Measured, later: Measured) -> tuple[float, float]:
             raise UsageError(
                 f"the {which} release left out cells by a rule that leaves no unbiased total: "
                 "its shares are not known. Compare counts (--of counts), or release with "
-                "--publishing dense."
+                "--summary dense."
             )
         if one.value < _TOLD * one.deviation or one.value <= 0:
             raise UsageError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from crowdtally.core.layout import TASTES
 from crowdtally.core.numbers import show
 from crowdtally.format import Published
 from crowdtally.format.manifest import AUTO, DISTINCT, STATED, UNCUT
@@ -165,8 +164,6 @@ def public_lines(published: Published) -> Iterator[str]:
     """What was taken as public."""
     method, records = published.method, published.records
     chosen = list(_public_lists(published))
-    if published.table(TASTES.name) is not None:
-        chosen.append("the features of items")
     if method.bounding not in (*UNCUT, AUTO) and method.chosen_by is None:
         chosen.append("the bound")
     if records.where is not None:

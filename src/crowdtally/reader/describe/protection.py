@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import sqrt
 
-from crowdtally.core.layout import PAIRS, SIZES
+from crowdtally.core.layout import HEAD, PAIRS, SIZES, SPLIT_HEAD, TOTAL
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
 from crowdtally.format import Published
@@ -17,10 +17,9 @@ from crowdtally.format.manifest import (
     UNCUT,
     BoundFacts,
     TableFacts,
-    bounds_nobody,
 )
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.reader.describe.tables import counts
+from crowdtally.reader.describe.tables import counts, longer_rows
 from crowdtally.reader.describe.words import amount, listed, number, several, statement, who
 
 KEPT = {
@@ -49,11 +48,11 @@ CHOSEN = {
     "histogram": "by the error that a noisy histogram of the {who}s' norms lets expect",
 }
 """How a bound was chosen privately."""
-TOTAL = "total"
+MASS = "total"
 """The part that pays for the mass of what is not released."""
 PARTS = {
     "choose": "the private choice of the bound",
-    TOTAL: "the noisy mass of the items that are not released",
+    MASS: "the noisy mass of the items that are not released",
     "popularity": "the table 'popularity'",
     "select": "the private selection of the items",
     "measure": "how many users they have",
@@ -129,37 +128,32 @@ def _bounding(published: Published) -> Iterator[str]:
 
 def _scaled(published: Published) -> Iterator[str]:
     """What ``auto`` bounded, and where it had to bound nobody."""
-    person, tables = who(published), published.tables
-    free = [repr(one.name) for one in tables if one.kind is not SIZES and bounds_nobody(one.law)]
-    lengths = _lengths(published)
-    scaled = [
-        f"{table.name!r} to {_exactly(table.sensitivity * table.law.unit)}"
-        for table in tables
-        if table.name not in lengths and table.law.unit < 1 and not bounds_nobody(table.law)
-    ]
-    if lengths:
-        to = [f"{name!r} to {length}" for name, length in lengths.items()]
-        yield (
-            f"All records of a {person} count. Where a {person}'s counts would be longer, as the "
-            "root of the sum of their squares, than a bound, all of them were scaled down to that "
-            f"length: {listed(to)}."
-        )
-    if scaled:
-        yield (
-            f"All records of a {person} count. Where a {person}'s counts would sum to more than a "
-            f"bound, all of them were scaled down to that sum: {listed(scaled)}."
-        )
+    person = who(published)
+    scaled, free, others = list[str](), list[str](), list[str]()
+    for table in published.tables:
+        bound = _exactly(table.sensitivity * table.law.unit)
+        if table.kind.short_rows:
+            others.append(
+                f"A {person} whose counts sum to at most {bound} is in {table.name!r}, and nothing "
+                f"was cut there. Any other is in {longer_rows(published, table.kind)!r}: nobody is "
+                "in both."
+            )
+        elif table.kind is TOTAL:
+            others.append(f"In {table.name!r} at most {bound} records of a {person} count.")
+        elif table.kind in (HEAD, SPLIT_HEAD):
+            free.append(repr(table.name))
+        elif table.kind is not SIZES:
+            scaled.append(f"{table.name!r} to {bound}")
+    yield (
+        f"All records of a {person} count. Where a {person}'s counts would sum to more than a "
+        f"bound, all of them were scaled down to that sum: {listed(scaled)}."
+    )
+    yield from others
     if free:
         yield (
             f"In {listed(free)} nothing was cut: one {person} counts once in each cell, in however "
             "many, and the noise covers all cells together."
         )
-
-
-def _lengths(published: Published) -> dict[str, int]:
-    """The tables of ``auto`` whose rows were scaled to a length, not to a sum."""
-    steps = published.auto.taken if published.auto is not None else ()
-    return {step.name: step.facts["theta"] for step in steps if step.facts.get("norm") == "l2"}
 
 
 def _same_bounds(published: Published) -> list[tuple[BoundFacts, list[str]]]:
@@ -222,10 +216,8 @@ def _noise(published: Published, table: TableFacts) -> str:
         changes = f"a distance of {amount(distance)} (in L2), over all {each}s together"
     if table.law.per_cell:
         changes = f"1 in each {each}, in however many of them"
-    refined = table.kind.refines
-    both = "" if refined is None else f" together with {refined!r}"
     return (
-        f"Table {table.name!r}, {in_words(table.price)}{both}: one {person} changes it by at most "
+        f"Table {table.name!r}, {in_words(table.price)}: one {person} changes it by at most "
         f"{changes}. Each {each} has noise of standard "
         f"deviation {amount(table.noise_std)}: {level} of the time it {reach}."
     )
@@ -252,7 +244,7 @@ def parts_lines(published: Published) -> Iterator[str]:
 
 def part_words(published: Published, name: str) -> str:
     """What a part of ε paid for, in words."""
-    if name == TOTAL and len(published.domain.lists) > 1:
+    if name == MASS and len(published.domain.lists) > 1:
         return PARTS[name].replace("items", "cells")
     if name in PARTS:
         return PARTS[name]

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 from crowdtally.core.layout import (
-    BINS,
     CONTEXTS,
-    CROWD,
     EDGES,
     HEAD,
     HEAD_ROWS,
-    HEAD_ROWS_AGAIN,
     HEADS,
+    ITEMS_SHORT,
+    KINDS,
     PAIRS,
     PILOT,
+    PILOT_SHORT,
     POPULARITY,
     SIZES,
     SPLIT_HEAD,
-    TASTES,
-    TASTES_AGAIN,
+    SPLIT_ROWS,
+    TOTAL,
     ZOOM,
+    TableKind,
 )
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Rho
@@ -38,60 +38,62 @@ from crowdtally.format.manifest import (
     SummaryFacts,
     TableFacts,
 )
-from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.reader.describe.words import amount, code, examples, listed, number, several, who
+from crowdtally.reader.estimates.facts import base_table, short_rows
 
 # What the tables of ``auto`` and of top items hold, in words.
 
 _WORDS = {
-    SIZES.name: "how many users have how many {counted}: 1, 2 to 3, 4 to 7 and so on, in {bins}, "
-    "the last one open",
-    PILOT.name: "a first, rough look at {items}, from rows scaled to a sum of 1",
-    CROWD.name: "users of {items} that very many have, by the table 'pilot'",
-    ZOOM.name: "{items} with much of the estimated total, measured once more in rows of their own",
-    BINS.name: "totals of {groups} of items of about equal weight, the most popular items first",
+    SIZES.name: "how many users have how many {rows}: from 1 to 8, then 9 to 16, 17 to 32 and so "
+    "on, in {bins}; the last one has all longer rows",
+    PILOT_SHORT.name: "a first look at {cells}, from users of at most {bound}",
+    PILOT.name: "a first look at {cells}, from the other users",
+    ITEMS_SHORT.name: "{counted} for every {over}, {cells}, from users of at most {bound}: they "
+    "were counted whole",
+    TOTAL.name: "how many {rows} there are in all, at most {bound} of each user",
+    CONTEXTS.name: "the total of each of {contexts}, from rows scaled down",
     HEAD.name: "users of {items}, {chosen}",
     HEADS.name: "users of {each} in each of {contexts}, selected privately",
+    HEAD_ROWS.name: "{counted} of {items}, chosen by their estimates, from rows that have nothing "
+    "else",
+    ZOOM.name: "{counted} of {items} that seem to have much of all, from rows that have nothing "
+    "else",
     SPLIT_HEAD.name: "users of {each}, chosen by their estimates, in each of {contexts}",
-    CONTEXTS.name: "the total of each of {contexts}, from rows scaled down",
-    TASTES.name: "how far users of each of {contexts} like {features} of the items more or less "
-    "than all users do",
-    HEAD_ROWS.name: "{each}, chosen by their estimates, in each of {contexts}, from rows scaled to "
-    "a sum of 1 within them",
+    SPLIT_ROWS.name: "{counted} of {each}, chosen by their estimates, in each of {contexts}, from "
+    "rows that have nothing else",
 }
-_AGAIN = (
-    "the cells of {refines!r} with half of its noise, which was refined and not drawn anew: both "
-    "tables together cost the ε of this one"
-)
-_MEAN = (
-    "the mean of {refines!r} and of a second look at its cells: both tables together cost the ρ of "
-    "this one"
-)
 
 
 def step_table(published: Published, table: TableFacts) -> str | None:
     """What the rows of a table are; None for a table that is no step's."""
     words = _WORDS.get(table.name)
-    if table.name in (TASTES_AGAIN.name, HEAD_ROWS_AGAIN.name):
-        words = _MEAN if table.law.kind == GaussianNoise.kind else _AGAIN
     if words is None:
         return None
-    lists = published.domain.contexts
-    combinations = prod(one.length for one in lists)
-    each = table.cells // combinations
-    kind = "combinations" if len(lists) > 1 else "values"
-    names = listed([repr(one.name) for one in lists]) if lists else ""
+    auto, lists = published.auto, published.domain.contexts
+    row = "different item" if published.counted == "users" else "record"
+    theta = 0 if auto is None else auto.theta(table.name) or 0
     return words.format(
-        counted="different items" if published.counted == "users" else "records",
+        rows=f"{row}s",
         bins=several(table.cells, "bin"),
+        cells=several(table.cells, "cell"),
         items=several(table.cells, "item"),
-        groups=several(table.cells, "group"),
-        chosen="selected privately" if published.auto is None else "chosen by their estimates",
-        each=several(each, "item"),
-        features=several(each - 1, "feature"),  # the last row counts users
-        contexts=f"{number(combinations)} {kind} of {names}",
-        refines=table.kind.refines,
+        counted=counts(published),
+        over=_named(table.axes),
+        bound=number(theta) if table.kind is TOTAL else several(theta, row),
+        chosen="selected privately" if auto is None else "chosen by their estimates",
+        each=several(table.cells // prod(one.length for one in lists), "item"),
+        contexts=_contexts(lists),
     )
+
+
+def _contexts(lists: Sequence[PublicList]) -> str:
+    kind = "combinations" if len(lists) > 1 else "values"
+    combinations = prod(one.length for one in lists)
+    return f"{number(combinations)} {kind} of {_named([one.name for one in lists])}"
+
+
+def _named(names: Sequence[str]) -> str:
+    return listed([repr(name) for name in names] or [""])
 
 
 # What is counted: the first part of a description.
@@ -147,7 +149,8 @@ def subject_line(published: Published) -> str:
         return f"Noisy numbers of users of some of {lists[0]}: the most common ones by {where}."
     inside = f", and in every combination with {listed(lists[1:])}" if lists[1:] else ""
     if published.auto is not None and lists[1:] and published.table(EDGES.name) is None:
-        inside = f", and what is needed to estimate them by {listed(lists[1:])}"
+        whole = published.table(CONTEXTS.name) is not None
+        inside = f", and in all by {listed(lists[1:])}" if whole else ""
     return f"Noisy numbers of {counted}, for every {lists[0]}{inside}."
 
 
@@ -228,7 +231,8 @@ def _cells(published: Published, table: TableFacts) -> str:
         return (
             f"{counted} for every combination of {over}, {sizes} = {several(table.cells, 'cell')}"
         )
-    return f"{counted} for every {over}, {several(table.cells, 'cell')}"
+    others = "" if short_rows(published, table) is None else ", from the users of longer rows"
+    return f"{counted} for every {over}, {several(table.cells, 'cell')}{others}"
 
 
 def _found_cells(table: TableFacts) -> str:
@@ -290,36 +294,40 @@ AIMS = {
     "recommend": "what to recommend in each context, for which numbers may be a little farther off",
 }
 """What a release is for, in words."""
-IN_CONTEXT = (EDGES, SPLIT_HEAD, TASTES, HEAD_ROWS)
-"""Tables that say how contexts differ, not only how large they are."""
 
 
 def course_lines(published: Published) -> Iterator[str]:
-    """The steps with their share and why, and what was left; nothing where a method was named."""
+    """The tables with their share and why; nothing where a method was named."""
     auto = published.auto
     if auto is None:
         return
     yield (
         f"No method was named, so the release measured its own way, for "
-        f"{AIMS.get(auto.purpose, auto.purpose)} (--for {auto.purpose})."
+        f"{AIMS.get(auto.purpose, auto.purpose)} (aim {auto.purpose})."
     )
     for place, step in enumerate(auto.steps, start=1):
-        yield _step(place, step, auto.share(step, published.guarantee.epsilon))
+        yield _step(published, place, step, auto.share(step, published.guarantee.epsilon))
     yield _total(auto, published.guarantee)
     yield (
-        "Which steps were taken, with which share and which bound, was decided by public facts and "
+        "Which tables there are, with which share and which bound, was decided by public facts and "
         "by what earlier steps had released, never by the records. So the decisions cost nothing: "
-        "whatever came out on the way, the shares add up to at most "
+        "whatever came out on the way, the shares add up to all of "
         f"{'ε' if auto.rho is None else 'ε and δ'} (adaptive composition)."
     )
 
 
-def _step(place: int, step: StepFacts, part: Fraction) -> str:
-    why = step.why.rstrip(".")
-    if not step.is_taken:
-        return f"Step {place}, {step.name!r}, not taken: {why}."
-    sign = "ρ" if step.paid_in == Rho.field else "ε"
-    return f"Step {place}, {step.name!r}, {share(part)} of {sign}: {why}{_decided(step.facts)}."
+def _step(published: Published, place: int, step: StepFacts, part: Fraction) -> str:
+    why, sign = step.why.rstrip("."), "ρ" if step.paid_in == Rho.field else "ε"
+    paid = f"{share(part)} of {sign}"
+    if KINDS[step.name].short_rows:
+        paid = f"at the same {paid} as {longer_rows(published, KINDS[step.name])!r}"
+    return f"Step {place}, {step.name!r}, {paid}: {why}."
+
+
+def longer_rows(published: Published, kind: TableKind) -> str:
+    """The table that has the users of longer rows, where this kind has those of short ones."""
+    base = base_table(published)
+    return base.name if kind is ITEMS_SHORT and base is not None else PILOT.name
 
 
 def share(part: Fraction) -> str:
@@ -329,16 +337,6 @@ def share(part: Fraction) -> str:
     ('3%', '33.3%', '0.02%')
     """
     return f"{amount(float(100 * part))}%"
-
-
-def _decided(facts: Mapping[str, Any]) -> str:
-    """What was decided for a step, as far as it is a word or a number."""
-    plain = [
-        f"{name.replace('_', ' ')} {number(value) if isinstance(value, int) else value}"
-        for name, value in facts.items()
-        if isinstance(value, str | int | float) and not isinstance(value, bool)
-    ]
-    return f" ({', '.join(plain)})" if plain else ""
 
 
 def _total(auto: AutoFacts, promised: Guarantee) -> str:
@@ -351,13 +349,7 @@ def _total(auto: AutoFacts, promised: Guarantee) -> str:
             f"ε {show(promised.epsilon - pure)} and δ {show(promised.delta)} bought ρ "
             f"{show(auto.rho)} of zero-concentrated differential privacy."
         )
-    spent = show(whole - auto.unspent)
-    if not auto.unspent:
-        return f"Together they spent all of {sign} {spent}.{turned}"
-    return (
-        f"Together they spent {sign} {spent} of the {show(whole)} that was charged. The rest, "
-        f"{show(auto.unspent)}, is not given back.{turned}"
-    )
+    return f"Together they spent all of {sign} {show(whole)}.{turned}"
 
 
 def assumed_lines(published: Published) -> Iterator[str]:
@@ -365,33 +357,26 @@ def assumed_lines(published: Published) -> Iterator[str]:
     auto = published.auto
     if auto is None:
         return
-    yield from _calibration(published, auto)
+    yield f"What estimates assume. {_ASSUMED[auto.path].format(who=who(published))}"
+    if auto.path == "long":
+        yield (
+            "How much was lost in all is known from the released lengths of rows and from the "
+            f"table {TOTAL.name!r}. If a few rows are so long that the lengths do not show them, "
+            "all estimates are too low together."
+        )
     yield from _context_steps(published, auto)
 
 
-def _calibration(published: Published, auto: AutoFacts) -> Iterator[str]:
-    names = {table.name for table in published.tables}
-    measured = [repr(kind.name) for kind in (BINS, HEAD, SPLIT_HEAD) if kind.name in names]
-    if not published.method.bounds:
-        return
-    if measured:
-        yield (
-            "What estimates assume. Scaling rows down lost a part of the counts; estimates put it "
-            f"back by {listed(measured)}, which were measured almost without a bound. That assumes "
-            "that what was lost follows an item's popularity smoothly: an item of unusual "
-            f"{who(published)}s can be farther off than its interval says."
-        )
-    else:
-        yield (
-            "What estimates assume. Scaling rows down lost a part of the counts, by the released "
-            "sizes so little that it was not measured item by item: estimates put back a share of "
-            "it that is the same for all."
-        )
-    if auto.repeats and names & {HEAD.name, SPLIT_HEAD.name}:
-        yield (
-            "The largest items were measured in users, not in records. Estimates of their records "
-            "may stay a fifth to two fifths too low."
-        )
+_ASSUMED = {
+    "short": "Nearly all rows are short, and they were counted whole. The released lengths of "
+    "rows tell what was cut off the few long ones. Estimates put it back, in proportion.",
+    "rich": "Most rows were counted whole. The released lengths of rows tell what was cut off "
+    "long ones, and estimates put it back, in proportion. An item that is liked by {who}s of very "
+    "long rows alone can be farther off than its interval says.",
+    "long": "Scaling rows down lost a part of the counts, and estimates put it back. That assumes "
+    "that what was lost follows an item's popularity smoothly: an item of unusual {who}s can be "
+    "farther off than its interval says.",
+}
 
 
 def _context_steps(published: Published, auto: AutoFacts) -> Iterator[str]:
@@ -405,12 +390,12 @@ def _context_steps(published: Published, auto: AutoFacts) -> Iterator[str]:
             f"{person}'s own at random, in all tables. Of a {person} with several values the "
             "others are not shown."
         )
-    if not any(published.table(kind.name) for kind in IN_CONTEXT):
+    if published.table(EDGES.name) is None:
+        whole = published.table(CONTEXTS.name) is not None
+        what = "Only the totals of contexts were" if whole else "Nothing was"
+        yield f"{what} measured there: items and contexts make too many cells together."
+    if auto.path != "short":
         yield (
-            "Each context has the overall ranking: only the totals of the contexts were measured, "
-            "because there were too few people in each, or the release was for something else."
+            "Shares of contexts lean towards those of people with few records, because long rows "
+            "were scaled down more."
         )
-    yield (
-        "Shares of contexts lean towards those of people with few records, because long rows were "
-        "scaled down more."
-    )

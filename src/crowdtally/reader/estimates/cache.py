@@ -22,7 +22,7 @@ from stat import S_ISREG
 import numpy as np
 
 from crowdtally.format import Published
-from crowdtally.reader.estimates.cell_sums import Believed
+from crowdtally.reader.estimates.cell_sums import Believed, Total
 
 VARIABLE = "CROWDTALLY_CACHE"
 """Names the folder; an empty one switches the cache off."""
@@ -30,7 +30,8 @@ LEAST = 20_000
 """Estimates of fewer cells are computed as quickly as they are read."""
 MOST_BYTES = 1 << 29
 """What all files may have together: older ones are removed."""
-_PARTS = 6
+_PARTS, _HEAD = 6, 5
+"""Arrays of a number for each cell, and numbers before them."""
 _SUFFIX = ".estimates"
 _NAME = "[0-9a-f]" * 64
 
@@ -43,8 +44,8 @@ class Made:
     """One for each cell."""
     calibrated: bool
     """Whether they are of all records."""
-    kept_share: float
-    """Of the records, after bounding."""
+    whole: Total
+    """Of the sum of all cells."""
 
 
 def kept(published: Published, cells: int, make: Callable[[], Made]) -> Made:
@@ -94,7 +95,7 @@ def _estimator() -> str:
 
 def _read(path: Path, cells: int) -> Made | None:
     """What a file holds, if it can be believed."""
-    length = 32 + 8 * (2 + _PARTS * cells)
+    length = 32 + 8 * (_HEAD + _PARTS * cells)
     try:
         with open(path, "rb", opener=_opened) as file:
             about = os.fstat(file.fileno())
@@ -106,7 +107,8 @@ def _read(path: Path, cells: int) -> Made | None:
     if len(raw) != length or hashlib.sha256(raw[32:]).digest() != raw[:32]:
         return None
     numbers = np.frombuffer(raw, dtype="<f8", offset=32).astype(np.float64)
-    found = Made(Believed(*numbers[2:].reshape(_PARTS, cells)), bool(numbers[0]), float(numbers[1]))
+    believed = Believed(*numbers[_HEAD:].reshape(_PARTS, cells))
+    found = Made(believed, bool(numbers[0]), Total(*numbers[1:_HEAD].tolist()))
     return found if _could_be(numbers, found) else None
 
 
@@ -124,11 +126,12 @@ def _own(about: os.stat_result) -> bool:
 
 def _could_be(numbers: np.ndarray, found: Made) -> bool:
     """Whether these can be estimates at all."""
-    of = found.believed
+    of, whole = found.believed, found.whole
     return bool(
         np.isfinite(numbers).all()
         and numbers[0] in (0.0, 1.0)
-        and 0 < found.kept_share <= 1
+        and 0 <= whole.low <= whole.high
+        and whole.error >= 0
         and (of.mean >= 0).all()
         and (of.low <= of.high).all()
         and (of.deviation >= 0).all()
@@ -139,7 +142,8 @@ def _could_be(numbers: np.ndarray, found: Made) -> bool:
 def _write(path: Path, made: Made) -> None:
     """Write the whole file under another name first: who reads it meanwhile sees all or nothing."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    head = np.array([float(made.calibrated), made.kept_share])
+    whole = made.whole
+    head = np.array([float(made.calibrated), whole.mean, whole.error, whole.low, whole.high])
     payload = np.concatenate([head, *made.believed.parts()]).astype("<f8").tobytes()
     handle, name = tempfile.mkstemp(suffix=".part", dir=path.parent)
     try:

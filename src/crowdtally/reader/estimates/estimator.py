@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import hypot, inf, prod, sqrt
+from math import hypot, inf, sqrt
 
 import numpy as np
 
+from crowdtally.core.layout import CONTEXTS, EDGES
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import TableFacts
-from crowdtally.inference.contexts import Consistent, consistent_items
-from crowdtally.inference.facts import ItemFacts, Noisy
+from crowdtally.inference.auto import AutoEstimates, estimate_auto
+from crowdtally.inference.auto_cells import CellEstimates, estimate_cells
+from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy
 from crowdtally.inference.items import ItemEstimates, estimate_items
-from crowdtally.inference.rows import read_sizes
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -32,13 +33,21 @@ from crowdtally.reader.estimates.cell_sums import (
     Total,
     together,
 )
-from crowdtally.reader.estimates.contexts import AutoContexts, InContexts, auto_contexts, shrink
+from crowdtally.reader.estimates.contexts import (
+    AlikeContexts,
+    Consistent,
+    InContexts,
+    consistent_items,
+    shrink,
+)
 from crowdtally.reader.estimates.facts import (
     MOST,
+    base_table,
     counts,
+    facts_of_auto,
     has_estimates,
-    item_facts,
     places,
+    short_rows,
     single_counts,
     table_facts,
 )
@@ -79,25 +88,12 @@ def same_records(published: Published, items: TableFacts, edges: TableFacts) -> 
     return plain and min(items.law.std(), edges.law.std()) > _SOME_NOISE
 
 
-def words(published: Published, table: TableFacts, covers: str, *, measured: bool = True) -> str:
-    """What the estimates and their intervals cover, in a sentence; nothing of mere noise.
-
-    Args:
-        published: the release.
-        table: the table that is asked.
-        covers: what the intervals cover.
-        measured: whether the release could tell how long users' rows are.
-    """
+def words(published: Published, table: TableFacts, covers: str) -> str:
+    """What the estimates and their intervals cover, in a sentence; nothing of mere noise."""
     if covers == NOISE:
         return ""
     if covers == TRUE and isinstance(table.law, IntervalNoise):
         return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
-    if covers == TRUE and is_bounded(published) and not measured:
-        return (
-            f"Estimates are of all {published.counted}, and rough: there are too few users to "
-            "measure what bounding each user left out, so half is assumed. Their 95% intervals are "
-            "no better than that guess."
-        )
     if covers == TRUE and is_bounded(published):
         repeats = published.auto is not None and published.auto.repeats
         return (
@@ -108,6 +104,11 @@ def words(published: Published, table: TableFacts, covers: str, *, measured: boo
     if covers == TRUE:
         return "Estimates are of all rows; 95% intervals contain the noise."
     counted = what_counts(published, table).words()
+    if published.auto is not None:
+        return (
+            f"Estimates are rough and may be far too low: {counted}, and there are too few users "
+            "to measure how much that leaves out."
+        )
     return (
         f"Estimates and their 95% intervals are of the bounded counts: {counted}. How much that "
         "leaves out cannot be known from this release."
@@ -118,12 +119,6 @@ def words(published: Published, table: TableFacts, covers: str, *, measured: boo
 
 LEVEL = Fraction(19, 20)
 """Of the intervals."""
-_OF_TOTALS = 0.02
-"""The share of the sum of all counts that measured totals of groups may miss, beside noise."""
-_OF_SIZES = 0.02
-"""The share of all counts that may be lost or not: sizes are known by powers of two alone."""
-_OF_LOST = 0.3
-"""How far the share that bounding takes away is uncertain where no totals were measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,28 +130,21 @@ class OfItems:
     covers: str
     in_order: bool
     """Whether one table says all: then the noisy counts have the same order."""
-    whole: float
-    """The standard deviation of the sum of all of them."""
+    every: Total
+    """Of the sum of all of them."""
     cell: float = inf
-    """That of one noisy count, where nothing was calibrated."""
+    """The standard deviation of one noisy count, where nothing was calibrated."""
+
+    def sum(self, mask: Mask) -> Total:
+        """The sum of those that a mask picks. All of them were measured together."""
+        if mask.all():
+            return self.every
+        return self.believed.total(mask, LEVEL, self.every.error, self.cell)
 
     @cached_property
     def total(self) -> float:
         """The sum of all of them."""
         return float(self.believed.mean.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """Noisy counts of the items that the table leaves out, because very many have them."""
-
-    counts: Mapping[int, float]
-    """By the items' places."""
-    law: NoiseLaw
-    """Of their noise."""
-    level: Fraction
-    """Of their noise intervals."""
-    table: TableFacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,15 +160,13 @@ class Estimator:
     @cached_property
     def base(self) -> TableFacts | None:
         """The table of the items, or of the attributes."""
-        return self.published.table("items") or self.published.table("cells")
+        return base_table(self.published)
 
     @cached_property
     def items(self) -> OfItems | None:
         """Of every item (or cell of attributes); None where none can be given."""
         table = self.base
-        if table is None:
-            return self._from_contexts()
-        if not has_estimates(table):
+        if table is None or not has_estimates(table):
             return None
         made = cache.kept(self.published, table.cells, lambda: self._estimated(table))
         calibrated, believed = bool(made.calibrated), made.believed
@@ -189,70 +175,38 @@ class Estimator:
             believed,
             BOUNDED if bounded else TRUE,
             in_order=self._both is None and self.published.auto is None,
-            whole=self._whole(table, made),
+            every=made.whole,
             cell=inf if calibrated else table.law.std(),
         )
 
-    def _whole(self, table: TableFacts, made: cache.Made) -> float:
-        """The standard deviation of the sum of all estimates."""
-        cells, total = len(made.believed), float(made.believed.mean.sum())
-        bins = self.published.table("bins")
-        if bins is not None:
-            return hypot(bins.law.std(Combination.of_cells(bins.cells)), _OF_TOTALS * total)
-        law = table.law if self._both is None else _like(table.law, self._both.item_variance)
-        lost = 1 - made.kept_share
-        return hypot(
-            law.std(Combination.of_cells(cells)) / made.kept_share,
-            _OF_LOST * lost * total,
-            min(lost, _OF_SIZES) * total,
-            self._calibrated_by_head(made.believed),
-        )
-
-    def _calibrated_by_head(self, believed: Believed) -> float:
-        """How far the sum of all is off with the head that they were calibrated by, if any."""
-        if self.published.table("head") is None and self.published.table("split_head") is None:
-            return 0.0
-        return float(np.sqrt(np.maximum(believed.deviation**2 - believed.own**2, 0.0)).sum())
-
     def _estimated(self, table: TableFacts) -> cache.Made:
-        lists = self.axes.of(table)
+        if self.auto is not None:
+            found, every = self.auto[1].items, self.auto[1].total
+            ends = (every.mean, every.deviation, every.low, every.high)
+            total = Total(*map(float, ends))
+            return cache.Made(_believed(found), found.calibrated, total)
+        law = table.law
         if self._both is not None:
-            law = _like(table.law, self._both.item_variance)
+            law = _like(law, self._both.item_variance)
             facts = ItemFacts(len(self._both.items), Noisy(self._both.items, law))
         else:
-            facts = item_facts(self.published, table, lists)
-        found = estimate_items(facts, LEVEL)
-        return cache.Made(_believed(found), found.calibrated, max(found.kept_share, 1e-3))
-
-    def _from_contexts(self) -> OfItems | None:
-        """Of items that were counted in each context alone, all of them without bounds."""
-        edges, found = self.published.table("edges"), self._edges
-        if edges is None or not isinstance(found, Believed):
-            return None
-        every = np.ones(prod(map(len, self.axes.contexts.values())), dtype=np.bool_)
-        whole = edges.law.std(Combination.of_cells(edges.cells))
-        return OfItems(_columns(found, every), TRUE, in_order=False, whole=whole)
+            facts = table_facts(self.published, table, self.axes.of(table))
+        items = estimate_items(facts, LEVEL)
+        error = law.std(Combination.of_cells(items.size))
+        total = Total.normal(float(items.mean.sum()), error, LEVEL)
+        return cache.Made(_believed(items), items.calibrated, total)
 
     @cached_property
-    def knows_sizes(self) -> bool:
-        """Whether users' rows could be measured, where ``auto`` tried; else half is assumed."""
-        sizes = self.published.table("sizes")
-        if sizes is None:
-            return True
-        return read_sizes(counts(self.published, sizes), sizes.law.std()).reliable
-
-    @cached_property
-    def crowd(self) -> Crowd | None:
-        """The crowd of an ``auto`` release, where it has one."""
-        table = self.published.table("crowd")
-        if table is None or self.base is None:
+    def auto(self) -> tuple[AutoFacts, AutoEstimates] | None:
+        """What a release of ``auto`` says, and what follows from it; None of any other release."""
+        table, auto = self.base, self.published.auto
+        if auto is None or table is None or not has_estimates(table):
             return None
-        where = places(self.published, table, self.axes.of(self.base))
-        found = dict(zip(where.tolist(), counts(self.published, table).tolist(), strict=True))
-        return Crowd(found, table.law, table.interval_level, table)
+        facts = facts_of_auto(self.axes, table, auto)
+        return facts, estimate_auto(facts, LEVEL)
 
     def noisy_at(self, where: Ints) -> Floats:
-        """The noisy counts of some cells of the items' table, as they stand in it.
+        """The noisy counts of some cells of the items' table, as they were released.
 
         A cell that was not published has 0.
         """
@@ -263,7 +217,9 @@ class Estimator:
             found = counts(self.published, self.base)
             by_place = dict(zip(listed.tolist(), found.tolist(), strict=True))
             return np.array([by_place.get(place, 0.0) for place in where.tolist()])
-        return single_counts(self.published, self.base, self.axes.of(self.base))[where]
+        noisy = single_counts(self.published, self.base, self.axes.of(self.base))[where]
+        short = short_rows(self.published, self.base)
+        return noisy if short is None else noisy + counts(self.published, short)[where]
 
     @cached_property
     def _both(self) -> Consistent | None:
@@ -278,8 +234,8 @@ class Estimator:
 
     @cached_property
     def _edges(self) -> InContexts | Believed | None:
-        """Of each item in each context, where a table counts them."""
-        edges = self.published.table("edges")
+        """Of each item in each context, where a table counts them and a method was named."""
+        edges = self.published.table(EDGES.name)
         if edges is None or not has_estimates(edges) or edges.transform.kind != "none":
             return None
         if self._both is not None and self.base is not None and self.items is not None:
@@ -288,14 +244,26 @@ class Estimator:
         return _believed(estimate_items(facts, LEVEL))
 
     @cached_property
-    def contexts(self) -> AutoContexts | None:
-        """Of items in contexts, where ``auto`` measured what contexts say of their own."""
-        return None if self.items is None else auto_contexts(self.axes, self.items.believed)
+    def cells(self) -> CellEstimates | None:
+        """Of items in contexts, where ``auto`` measured both them and the contexts."""
+        if self.auto is None or self.auto[0].cells is None:
+            return None
+        return estimate_cells(*self.auto, LEVEL)
+
+    @cached_property
+    def alike(self) -> AlikeContexts | None:
+        """The same where ``auto`` measured the totals of the contexts alone."""
+        totals, edges = (self.published.table(kind.name) for kind in (CONTEXTS, EDGES))
+        if totals is None or edges is not None or self.items is None:
+            return None
+        return AlikeContexts.of(self.items.believed, counts(self.published, totals), totals.law)
 
     def in_contexts(self, mask: Mask) -> Believed | None:
         """Of every item, summed over the contexts of a mask; None where none can be given."""
-        if self.contexts is not None:
-            return self.contexts.column(mask, LEVEL)
+        if self.published.auto is not None:
+            if self.cells is not None:
+                return _believed(self.cells.column(mask))
+            return None if self.alike is None else self.alike.column(mask, LEVEL)
         found = self._edges
         if found is None or isinstance(found, InContexts):
             return None if found is None else found.column(mask, LEVEL)
@@ -314,7 +282,7 @@ class Estimator:
 
     def _all_in_contexts(self, mask: Mask) -> Total | None:
         """The same over all items, from the sums of each context, without a look at each item."""
-        if self.contexts is not None or not isinstance(self._edges, InContexts):
+        if self.published.auto is not None or not isinstance(self._edges, InContexts):
             return None
         if len(self._edges.mean) == 1:  # a single item has an interval of its own
             return None
@@ -332,11 +300,15 @@ class Estimator:
         """
         if self.items is None:
             return 0.0
-        total = self.items.total
+        total, whole = self.items.total, self.items.every.error
         share = mean / total if total > 0 else 1.0
-        if self.contexts is None:  # the noise of the cells themselves is all that is known
-            return hypot(share * self.items.whole, sqrt(variance))
-        return hypot(share * self.items.whole, total * self.contexts.shares_error(mask))
+        shared = self.cells or self.alike
+        if shared is None:  # the noise of the cells themselves is all that is known
+            return hypot(share * whole, sqrt(variance))
+        if mask.all():  # the contexts are all that there is
+            return whole
+        errors = (shared.shares * shared.shares_error)[mask]
+        return hypot(share * whole, total * float(np.sqrt((errors**2).sum())))
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         """Which combinations of contexts a box means, as one long mask."""

@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import sqrt
 
 import numpy as np
 
 from crowdtally.core.hierarchy import DyadicAxis
-from crowdtally.format import Published
-from crowdtally.format.manifest import AutoFacts, TableFacts
-from crowdtally.inference.facts import Binned, Chosen, ItemFacts, Noisy, Summary
-from crowdtally.inference.rows import Norm
-from crowdtally.laws.base import ONE_CELL, Combination, NoiseLaw
-from crowdtally.laws.gaussian import GaussianNoise
+from crowdtally.core.layout import CELLS, ITEMS, ITEMS_SHORT, PILOT, PILOT_SHORT
+from crowdtally.format import Published, manifest
+from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.auto_facts import Told, auto_facts
+from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy, Summary
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader import tables
-from crowdtally.reader.axes import AxisLookup
+from crowdtally.reader.axes import Axes, AxisLookup
 from crowdtally.reader.estimates.cell_sums import Floats, Ints
-
-# What the tables of a release's steps hold, as arrays.
-
-
-def number(auto: AutoFacts, step: str, name: str) -> int | None:
-    """A whole number that was decided for a step; None where it was not taken."""
-    found = auto.step(step)
-    value = None if found is None else found.facts.get(name)
-    return None if value is None else int(value)
-
-
-def norm_of(auto: AutoFacts, step: str) -> Norm:
-    """What the bound of a step bounds: the sums of users' rows, or their norms."""
-    found = auto.step(step)
-    return "l2" if found is not None and found.facts.get("norm") == "l2" else "l1"
-
-
-def found_alike(auto: AutoFacts) -> bool:
-    """Whether a first look at the contexts found that they hardly differ."""
-    return any(step.facts.get("differ") is False for step in auto.steps)
 
 
 def counts(published: Published, table: TableFacts) -> Floats:
@@ -55,14 +32,6 @@ def places(published: Published, table: TableFacts, lists: Sequence[AxisLookup])
     return numbers
 
 
-def groups(table: TableFacts) -> Ints:
-    """The group of every item, one character for each; ``-``: in none."""
-    signs = np.frombuffer((table.groups or "").encode(), dtype=np.uint8).astype(np.int64)
-    return np.where(signs == ord("-"), -1, signs - ord("0"))
-
-
-# What a release of any method says about its items, as ``estimation`` takes it.
-
 MOST = 5_000_000
 """Cells of a table that are all estimated."""
 
@@ -78,15 +47,38 @@ def has_estimates(table: TableFacts) -> bool:
     return kind == "none" or (kind == "dyadic" and table.is_dense and len(table.axes) == 1)
 
 
-def item_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
-    """All that was released about the cells of the items' table, which has estimates."""
-    found, auto = table_facts(published, table, lists), published.auto
-    if auto is None:
-        return found
-    theta, norm = number(auto, table.name, "theta"), norm_of(auto, table.name)
-    # Nothing is bounded where the step of the table has no bound.
-    found = replace(found, theta=theta, norm=norm, exact=found.exact or theta is None)
-    return _with_steps(found, published, auto, lists)
+def base_table(published: Published) -> TableFacts | None:
+    """The table of the items, or of the attributes."""
+    return published.table(ITEMS.name) or published.table(CELLS.name)
+
+
+def short_rows(published: Published, table: TableFacts) -> TableFacts | None:
+    """The table that has users of short rows, where this one has the others alone."""
+    return published.table(ITEMS_SHORT.name) if table.kind in (ITEMS, CELLS) else None
+
+
+def facts_of_auto(axes: Axes, base: TableFacts, auto: manifest.AutoFacts) -> AutoFacts:
+    """All that a release of ``auto`` says about its items."""
+    lists = axes.of(base)
+
+    def told(table: TableFacts) -> Told:
+        where = None
+        if table.is_chosen or table.summary is not None:
+            where = places(axes.published, table, lists)
+        if where is not None and table.kind.over == "items in context":
+            where = where[np.sort(np.unique(where, return_index=True)[1])]
+        keeping = None if table.summary is None else table.summary.keeping
+        values, theta = counts(axes.published, table), auto.theta(table.name)
+        return Told(values, table.law, theta, where, keeping)
+
+    tables = {one.name: told(one) for one in axes.published.tables if one.kind not in _PILOTS}
+    return auto_facts(
+        base.cells, tables, path=auto.path, rich=auto.rich, kappa=auto.kappa, repeats=auto.repeats
+    )
+
+
+_PILOTS = (PILOT_SHORT, PILOT)
+"""A first look has done its work once the bounds of other tables are chosen."""
 
 
 def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
@@ -108,64 +100,3 @@ def single_counts(published: Published, table: TableFacts, lists: Sequence[AxisL
     name, tree = axis.name, DyadicAxis(len(axis))
     found = tables.leaf_counts(published.path(table), name, tree.levels)
     return np.asarray(found[: len(axis)], dtype=np.float64)
-
-
-def _with_steps(
-    found: ItemFacts, published: Published, auto: AutoFacts, lists: Sequence[AxisLookup]
-) -> ItemFacts:
-    def chosen(name: str) -> Chosen | None:
-        table = published.table(name)
-        if table is None:
-            return None
-        theta = number(auto, name, "theta")
-        return Chosen(places(published, table, lists), counts(published, table), table.law, theta)
-
-    sizes, bins, binned = published.table("sizes"), published.table("bins"), None
-    if bins is not None:
-        cap = number(auto, bins.name, "cap") or 1
-        binned = Binned(groups(bins), counts(published, bins), bins.law, cap)
-    return ItemFacts(
-        found.size,
-        found.table,
-        None if sizes is None else Noisy(counts(published, sizes), sizes.law),
-        chosen("crowd"),
-        chosen("zoom"),
-        binned,
-        chosen("head") or _summed_head(published, lists),
-        found.summary,
-        auto.repeats,
-        found.theta,
-        exact=found.exact,
-        norm=found.norm,
-    )
-
-
-def _summed_head(published: Published, lists: Sequence[AxisLookup]) -> Chosen | None:
-    """The head, where it was measured in each context: the sum over the contexts."""
-    table, totals = published.table("split_head"), published.table("contexts")
-    if table is None or totals is None:
-        return None
-    where = places(published, table, lists)[:: totals.cells]
-    values = counts(published, table).reshape(-1, totals.cells).sum(axis=1)
-    return Chosen(where, values, over_contexts(table.law, totals.cells))
-
-
-def over_contexts(law: NoiseLaw, contexts: int) -> NoiseLaw:
-    """The noise of the sum of one cell from each context, which have independent noises."""
-    if isinstance(law, IntervalNoise):
-        return OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=contexts)
-    if isinstance(law, GaussianNoise):
-        return GaussianNoise(contexts * law.variance, law.unit)
-    raise TypeError(f"a head in each context has interval or Gaussian noise, not {law.kind}")
-
-
-@dataclass(frozen=True)
-class OverContexts(IntervalNoise):
-    """The noise of sums of one cell from each of several independent draws."""
-
-    times: int = 1
-    """How many draws are added up."""
-
-    def std(self, of: Combination = ONE_CELL) -> float:
-        """As many variances as draws."""
-        return sqrt(self.times) * super().std(of)

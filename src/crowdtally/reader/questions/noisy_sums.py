@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from math import prod, sqrt
+from dataclasses import dataclass, replace
+from math import hypot, prod, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from crowdtally.reader import tables
 from crowdtally.reader.axes import AxisLookup, Mask
 from crowdtally.reader.conditions import Box
 from crowdtally.reader.estimates.cell_sums import Estimate, Sampled, sketch_sum, weighted_sum
+from crowdtally.reader.estimates.facts import short_rows
 from crowdtally.reader.tables import FEW, Weights
 
 # Which published cells, nodes or coefficients a box of cells is summed from, and with what
@@ -233,8 +234,6 @@ class Answer:
     reach: float | None = None
     """Half the width of the noise interval, where noise is all that stands between the answer and
     the truth."""
-    table: TableFacts | None = None
-    """The table that says all of it, where that is another than the one that was asked."""
     cells: int | None = None
     """How many cells it is the sum of, where the release itself found its cells."""
 
@@ -247,6 +246,28 @@ def answer_from(
     cells: int,
 ) -> Answer:
     """The sum over some boxes of a table, which hold so many cells of the domain."""
+    own = _of_one_table(table, published, lists, found, cells)
+    short = short_rows(published, table)
+    if short is None:
+        return own
+    other = _of_one_table(short, published, lists, found, cells)
+    value = own.estimate.value + other.estimate.value
+    error = hypot(own.estimate.standard_error, other.estimate.standard_error)
+    both = replace(own.estimate, value=value, standard_error=error)
+    if own.reach is None or other.reach is None:
+        return Answer(both)
+    # Reaches add up as errors do: exactly so of normal noise, and of Laplace noise at 95% the sum
+    # of two stays within it a little more often.
+    return Answer(both, hypot(own.reach, other.reach))
+
+
+def _of_one_table(
+    table: TableFacts,
+    published: Published,
+    lists: Sequence[AxisLookup],
+    found: Sequence[Box],
+    cells: int,
+) -> Answer:
     path = published.path(table)
     if table.transform.kind == "sketch":
         return _from_sketch(table, path, lists, found, cells)

@@ -12,10 +12,9 @@ import numpy as np
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import TableFacts
-from crowdtally.inference.contexts import AMONG
 from crowdtally.inference.facts import ItemFacts, Noisy, Summary
 from crowdtally.inference.items import estimate_items
-from crowdtally.inference.lifts import Seen, found_lifts
+from crowdtally.inference.lifts import AMONG, Seen, found_lifts
 from crowdtally.laws.base import ONE_CELL, as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.axes import Axes, Mask
@@ -187,7 +186,7 @@ def pairs_table(axes: Axes) -> TableFacts:
     if table is None:
         raise UsageError(
             "this release has no pairs of items, from which it could tell what is used together. "
-            "One of `crowdtally release … --pairs --bounding sra --max-records 10` has them."
+            "One of `crowdtally release … --pairs --method sra:max-records=10` has them."
         )
     return table
 
@@ -233,7 +232,7 @@ def _by_lift(found: Partners, estimator: Estimator, k: int, without: Ints) -> Re
         values[told], deviation[told], expected[told], relative[places],
         hypot(common, float(relative[found.place])),
     )  # fmt: skip
-    lifted = Lifted(places, found_lifts(seen), np.ones(len(places), dtype=np.bool_))
+    lifted = Lifted(places, found_lifts(seen))
     wanted, chances = lifted.best(k, without)
     listed = found.listed(found.at(places[wanted], np.zeros(len(own))), k)
     return with_lifts(lifted, wanted, chances, listed, (_LIFTS if len(places) else NOT_KNOWN,))
@@ -264,7 +263,7 @@ def _expected(found: Partners, estimator: Estimator, of_items: OfItems) -> tuple
     pairs = max(float(every.value or 0.0), 0.2 * error)
     overall = max(float(of_items.believed.mean.sum()), 1e-9)
     scale = 2 * pairs * float(of_items.believed.mean[found.place]) / overall**2
-    return scale, hypot(error / pairs, 2 * of_items.whole / overall)
+    return scale, hypot(error / pairs, 2 * of_items.every.error / overall)
 
 
 # What to recommend: popular or special in some contexts, or beside an item.

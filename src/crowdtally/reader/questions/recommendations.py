@@ -133,9 +133,6 @@ class Recommendation(AnswerRow):
     """Its upper end."""
     chance_special: float | None
     """The probability that the lift is above 1."""
-    measured: bool | None
-    """Whether the item itself was counted there: otherwise "special" says no more than that items
-    of its kind are. None in a list of what is popular."""
     count: float | None
     """Its noisy count there, as released: it can be negative. None where there is none."""
     noise_std: float | None
@@ -160,7 +157,6 @@ class Recommendation(AnswerRow):
         chances: tuple[float, float] | None = None,
         *,
         rank: int | None = None,
-        measured: bool | None = None,
     ) -> Recommendation:
         """A line of a top list.
 
@@ -169,11 +165,10 @@ class Recommendation(AnswerRow):
             lift: its lift, and the interval of that.
             chances: that it is special, and that it is among the first.
             rank: its rank, if it has another one here.
-            measured: whether the item itself was counted there.
         """
         known = {one.name: getattr(line, one.name) for one in fields(line)}
         known |= dict(zip(_LIFT, lift or (None,) * 3, strict=True))
-        known |= {"measured": measured, "chance_special": None}
+        known |= {"chance_special": None}
         if chances is not None:
             known |= {"chance_special": chances[0], "chance_in_top": chances[1]}
         return cls(**(known if rank is None else known | {"rank": rank}))

@@ -10,9 +10,8 @@ import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
-from crowdtally.inference.contexts import AMONG, lifts_together
 from crowdtally.inference.items import chances_among
-from crowdtally.inference.lifts import FoundLifts, Seen, found_lifts
+from crowdtally.inference.lifts import AMONG, FoundLifts, Seen, found_lifts
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.conditions import Among, Stated, every
@@ -43,9 +42,6 @@ _LIFTS = (
     f"that it is above 1. Only the {AMONG} items with the largest estimates are looked at, as far "
     "as they are told apart from noise, and chance alone does not decide their share there."
 )
-_OF_A_KIND = (
-    "Items of this list that were not counted there themselves: items of their kind are special."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +50,6 @@ class Lifted:
     """The items' places in the list."""
     lifts: FoundLifts
     """What is believed of each."""
-    measured: Mask
-    """Whether each was itself counted where it is special."""
 
     def best(self, k: int, without: Ints) -> tuple[Ints, Floats]:
         """Which of these are the k of the largest lifts, and how likely each is one of them."""
@@ -83,10 +77,8 @@ def with_lifts(
     lifts, rows = found.lifts, list[Recommendation]()
     for line, at, chance in zip(beside.rows, wanted.tolist(), chances.tolist(), strict=True):
         lift = float(lifts.mean[at]), float(lifts.low[at]), float(lifts.high[at])
-        told, measured = (float(lifts.above[at]), chance), bool(found.measured[at])
-        rows.append(Recommendation.of(line, lift, told, rank=len(rows) + 1, measured=measured))
-    if rows and not all(row.measured for row in rows):
-        remarks = (*remarks, _OF_A_KIND)
+        told = float(lifts.above[at]), chance
+        rows.append(Recommendation.of(line, lift, told, rank=len(rows) + 1))
     return replace(recommendations(beside, SPECIAL, remarks), rows=tuple(rows))
 
 
@@ -149,18 +141,17 @@ def _there(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> _There:
 
 def _lifted(there: _There) -> tuple[Lifted, str]:
     """The lifts of all items that are known well enough, and why there are none."""
-    contexts, places = there.estimator.contexts, known_places(there.of_items.believed)
-    if contexts is None:
-        places, seen = _seen(there, places)
-        lifts, measured = found_lifts(seen), np.ones(len(places), dtype=np.bool_)
-    elif contexts.found.same_ranking:
+    estimator, places = there.estimator, known_places(there.of_items.believed)
+    if estimator.alike is not None:
         none = np.zeros(0)
-        lifted = Lifted(places[:0], FoundLifts(none, none, none, none, none), places[:0] > 0)
-        return lifted, f"{NOTHING} {contexts.remark}"
+        lifted = Lifted(places[:0], FoundLifts(none, none, none, none, none))
+        return lifted, f"{NOTHING} {estimator.alike.remark}"
+    if estimator.cells is not None:
+        lifts = estimator.cells.lifts(places, there.inside)
     else:
-        lifts = lifts_together(contexts.found, places, there.inside)
-        measured = contexts.found.is_measured(places)
-    return Lifted(places, lifts, measured), "" if len(places) else NOT_KNOWN
+        places, seen = _seen(there, places)
+        lifts = found_lifts(seen)
+    return Lifted(places, lifts), "" if len(places) else NOT_KNOWN
 
 
 def known_places(believed: Believed) -> Ints:
@@ -225,4 +216,4 @@ def _total_there(there: _There) -> tuple[float, float]:
     error = max(float(error), 1e-9)
     total = max(float(value), 0.2 * error)
     overall = max(float(there.of_items.believed.mean.sum()), 1e-9)
-    return total, hypot(error / total, there.of_items.whole / overall)
+    return total, hypot(error / total, there.of_items.every.error / overall)

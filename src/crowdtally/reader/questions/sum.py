@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import hypot, prod
+from math import prod
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from crowdtally.errors import UsageError
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import TableFacts
-from crowdtally.laws.base import Combination, as_counts
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader.answers.answer import AnswerTable, as_json
 from crowdtally.reader.answers.columns import Column, Labels, columns_of
@@ -32,11 +31,11 @@ from crowdtally.reader.conditions import (
     parse,
     some,
 )
-from crowdtally.reader.estimates.cell_sums import Estimate, Total
+from crowdtally.reader.estimates.cell_sums import BOUNDED, Total
 from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator, is_bounded
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.questions.chosen import several
-from crowdtally.reader.questions.noisy_sums import ALL_USERS, Answer, answer_from
+from crowdtally.reader.questions.noisy_sums import Answer, answer_from
 from crowdtally.reader.questions.text import sum_lines
 
 # What is believed of a sum over cells, from the estimates of single cells.
@@ -87,8 +86,7 @@ def believed_sum(
         return BelievedSum(Total(value, error, max(low, 0.0), max(high, 0.0)), of_items.covers)
     if estimator.base is not None and table.name == estimator.base.name:
         mask = reduce(np.logical_or, [cells_of(box, lists) for box in found])
-        total = of_items.believed.total(mask, LEVEL, of_items.whole, of_items.cell)
-        return BelievedSum(total, of_items.covers)
+        return BelievedSum(of_items.sum(mask), of_items.covers)
     return believed_in_contexts(estimator, lists[0], found)
 
 
@@ -109,34 +107,6 @@ def believed_in_contexts(
     # What boxes share, such as a calibration, may add up: errors are added, not their squares.
     mean, error = sum(one.mean for one in totals), sum(one.error for one in totals)
     return BelievedSum(Total.normal(mean, error, LEVEL), of_items.covers)
-
-
-def with_crowd(
-    answer: Answer,
-    estimator: Estimator,
-    table: TableFacts,
-    lists: Sequence[AxisLookup],
-    found: Sequence[Box],
-    cells: int,
-) -> Answer:
-    """The noisy sum with the crowd as it was measured: the table holds only noise there."""
-    crowd = estimator.crowd
-    if crowd is None or estimator.base is None or table.name != estimator.base.name:
-        return answer
-    mask = reduce(np.logical_or, [cells_of(box, lists) for box in found])
-    inside = [place for place in crowd.counts if mask[place]]
-    if not inside:
-        return answer
-    counts = estimator.noisy_at(np.array(inside, dtype=np.int64))
-    value = answer.estimate.value - float(counts.sum()) + sum(crowd.counts[p] for p in inside)
-    rest = max(cells - len(inside), 0)
-    if not rest:  # then the noise is that of the crowd alone, and nobody was bounded
-        of = Combination.of_cells(len(inside))
-        reach = float(as_counts(crowd.law.reach(crowd.level, of), crowd.law.unit))
-        return Answer(Estimate(value, crowd.law.std(of), ALL_USERS), reach, crowd.table)
-    measured = crowd.law.std(Combination.of_cells(len(inside)))
-    error = hypot(table.law.std(Combination.of_cells(rest)), measured)
-    return Answer(replace(answer.estimate, value=value, standard_error=error))
 
 
 def _sizes(box: Box, lists: Sequence[AxisLookup]) -> list[int]:
@@ -233,7 +203,7 @@ def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:
 
 def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
     """The sum over the cells for which a condition holds, from the table whose columns it names."""
-    if axes.find(stated.named) is None and estimator.contexts is not None:
+    if axes.find(stated.named) is None and estimator.alike is not None:
         return _only_estimated(axes, estimator, stated)
     table = axes.table(stated.named)
     if table.is_chosen:
@@ -251,10 +221,8 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     _refuse_none(cells)
     answer = answer_from(table, axes.published, lists, found, cells)
-    answer = with_crowd(answer, estimator, table, lists, found, cells)
     value, reach, cells = answer.estimate.value, answer.reach, answer.cells or cells
     low, high = (None, None) if reach is None else (value - reach, value + reach)
-    told = answer.table or table
     believed = believed_sum(estimator, table, lists, found, answer) or noise_only(answer)
     return Sum(
         *believed.fields(),
@@ -263,11 +231,11 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         low,
         high,
         cells,
-        told.name,
-        _counted(axes.published, told, cells),
+        table.name,
+        _counted(axes.published, table, cells),
         answer.estimate.unbiased_for,
-        what_counts(axes.published, told).sentence(),
-        *_stated(axes, estimator, told, believed.covers, stated),
+        what_counts(axes.published, table).sentence(),
+        *_stated(axes, estimator, table, believed.covers, stated),
     )
 
 
@@ -300,12 +268,11 @@ def _stated(
     axes: Axes, estimator: Estimator, table: TableFacts, covers: str, stated: Stated
 ) -> tuple[str, bool]:
     """What the estimate is of, and whether that rests on what was not measured."""
-    measured, contexts = estimator.knows_sizes, estimator.contexts
-    words = covering_words(axes.published, table, covers, measured=measured)
-    rough = bool(words) and not measured
-    if contexts is None or covers == NOISE or not stated.named & set(axes.contexts):
+    words, alike = covering_words(axes.published, table, covers), estimator.alike
+    rough = covers == BOUNDED and axes.published.auto is not None
+    if alike is None or covers == NOISE or not stated.named & set(axes.contexts):
         return words, rough
-    return f"{words} {contexts.remark}", rough or contexts.assumes
+    return f"{words} {alike.remark}", True
 
 
 def _refuse_none(cells: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.layout import HEAD, HEAD_ROWS
 from crowdtally.errors import UsageError
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
@@ -19,7 +20,7 @@ from crowdtally.laws.base import as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.axes import Axes, AxisLookup, Mask
 from crowdtally.reader.estimates.cell_sums import TRUE, Believed, Floats, Ints
-from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Crowd, Estimator
+from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.estimates.facts import counts, places
 from crowdtally.reader.questions.chosen import chosen_contexts, how_many
@@ -84,35 +85,9 @@ def at_places(
     return [line for line in found if every or line.noisy is not None]
 
 
-def by_count(k: int, item: AxisLookup, noisy: NoisyLines, crowd: Crowd | None) -> list[Ranked]:
-    """The k items of the largest noisy counts; the crowd's are those that were measured."""
-    if crowd is None:
-        return [Ranked(-1, line.item, line) for line in noisy.lines(noisy.largest(k))]
-    lines = noisy.lines(noisy.largest(k + len(crowd.counts)))
-    found = {line.item for line in lines}
-    members = item.axis.values[sorted(crowd.counts)].tolist()
-    lines += noisy.lines(noisy.named([one for one in members if one not in found]))
-    places = item.places_of([line.item for line in lines]).tolist()
-    pairs = zip(places, lines, strict=True)
-    ranked = with_crowd([Ranked(place, line.item, line) for place, line in pairs], crowd)
-    ranked.sort(key=lambda one: -one.noisy.count if one.noisy is not None else 0.0)
-    return ranked[:k]
-
-
-def with_crowd(lines: Sequence[Ranked], crowd: Crowd | None) -> list[Ranked]:
-    """The same lines with the noisy counts of the crowd, which the items' table leaves out."""
-    if crowd is None:
-        return list(lines)
-    law, level = crowd.law, crowd.level
-    std, reach = law.std(), float(as_counts(law.half_width(level), law.unit))
-    found = []
-    for line in lines:
-        count = crowd.counts.get(line.place)
-        if count is not None and line.noisy is not None:
-            noisy = NoisyLine(line.item, count, std, count - reach, count + reach, count, std)
-            line = Ranked(line.place, line.item, noisy)
-        found.append(line)
-    return found
+def by_count(k: int, noisy: NoisyLines) -> list[Ranked]:
+    """The k items of the largest noisy counts."""
+    return [Ranked(-1, line.item, line) for line in noisy.lines(noisy.largest(k))]
 
 
 def _largest(k: int, item: AxisLookup, mean: Floats) -> list[tuple[int, Any]]:
@@ -227,8 +202,8 @@ def spoken_for(axes: Axes, estimator: Estimator, where: Sequence[int]) -> Mask:
         return np.full(len(where), base is not None)
     asked = np.asarray(where, dtype=np.int64)
     found: Mask = estimator.noisy_at(asked) > floor_of_cells(base, base.cells)
-    for name in ("crowd", "head"):
-        table = axes.published.table(name)
+    for kind in (HEAD, HEAD_ROWS):
+        table = axes.published.table(kind.name)
         if table is not None:
             above = counts(axes.published, table) > floor_of_cells(table, table.cells)
             found |= np.isin(asked, places(axes.published, table, axes.of(base))[above])
@@ -288,7 +263,7 @@ def top_in(
             "this release has no noisy counts of items in contexts, only estimates: leave out "
             "--raw (in Python raw=True), or ask without a context."
         )
-    if table is None and estimator.contexts is None:
+    if table is None and estimator.alike is None:
         table = axes.table([item.name, *box])  # which says what is wrong
     return _of_table(asked, table)
 
@@ -356,18 +331,16 @@ class _Beliefs:
 
 def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
     """From a table of all items, or from estimates where no table has just this."""
-    axes, estimator, item = asked.axes, asked.estimator, asked.item
+    axes, item = asked.axes, asked.item
     noisy = None if table is None else NoisyLines.of(axes, table, item, asked.box)
-    crowd = None if asked.box else estimator.crowd
     beliefs = None if asked.raw else _beliefs(asked)
     k = asked.looked_at
     if asked.only is not None:
         lines = at_places(asked.only, item, noisy, every=beliefs is not None)
     elif beliefs is not None:
         lines = by_estimate(k, item, beliefs.of, noisy, in_order=beliefs.in_order)
-        lines = with_crowd(lines, crowd)
     else:
-        lines = [] if noisy is None else by_count(k, item, noisy, crowd)
+        lines = [] if noisy is None else by_count(k, noisy)
     lines = asked.left(lines)
     known = table or axes.table([item.name])
     return _answer(asked, known, lines, beliefs, None if noisy is None else noisy.floor)
@@ -409,9 +382,9 @@ def _answer(
     """The list, and what must be said beside it."""
     published, estimator = asked.axes.published, asked.estimator
     covers = NOISE if beliefs is None else beliefs.covers
-    words = covering_words(published, table, covers, measured=estimator.knows_sizes)
-    if asked.box and beliefs is not None and estimator.contexts is not None:
-        words = f"{words} {estimator.contexts.remark}"
+    words = covering_words(published, table, covers)
+    if asked.box and beliefs is not None and estimator.alike is not None:
+        words = f"{words} {estimator.alike.remark}"
     ranked = len(asked.item) if ranked is None else ranked
     tells = [False] * len(lines)  # whether a low end above 0 says that somebody is counted
     if beliefs is not None and not beliefs.in_order:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import hypot
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from crowdtally.reader import tables
 from crowdtally.reader.answers.answer import AnswerList, AnswerRow
 from crowdtally.reader.axes import Axes, AxisLookup, Mask
 from crowdtally.reader.estimates.cell_sums import Sampled, weighted_sum
+from crowdtally.reader.estimates.facts import short_rows
 from crowdtally.reader.questions.noisy_sums import Parts, Summed, in_units, leaves, shown, summed
 from crowdtally.reader.questions.text import printed, top_line, top_table
 from crowdtally.reader.tables import Weights
@@ -222,6 +224,8 @@ class NoisyLines:
     """Whether each item has one row, and all rows count."""
     floor: float
     """What the largest count rarely exceeds by noise alone."""
+    short: NoisyLines | None = None
+    """The same question to the table of users of short rows, where this one has the others."""
 
     @classmethod
     def of(
@@ -231,13 +235,19 @@ class NoisyLines:
         lists = axes.of(table)
         question = summed(table, lists, box).at_each(0)
         column, rows = _item_rows(table, item, question)
+        beside, floor = short_rows(axes.published, table), floor_of(table, len(item), question)
+        short = None if beside is None else cls.of(axes, beside, item, box)
         return cls(
             table, axes.published.path(table), Sampled.of(table), question, column, rows,
-            len(lists) == 1 and not rows, floor_of(table, len(item), question),
+            len(lists) == 1 and not rows, floor if short is None else hypot(floor, short.floor),
+            short,
         )  # fmt: skip
 
     def largest(self, k: int) -> list[Found]:
         """The k items of the largest counts."""
+        if self.short is not None:
+            names = tables.column(self.path, self.column).tolist()
+            return sorted(self.named(names), key=lambda one: -one[1])[:k]
         least = self.sampled.threshold * float(self.table.law.unit)
         once = self.once or (self._has_all_axes and all(one.is_one_value for one in self.rows))
         return tables.largest(self.path, self.rows, self.column, least, min(k, MOST), once=once)
@@ -256,6 +266,10 @@ class NoisyLines:
         rows = [*self.rows, chosen]
         found = tables.largest(self.path, rows, self.column, least, len(names), once=False)
         by_name = {one[0]: one for one in found}
+        if self.short is not None:
+            for name, *more in self.short.named(names):
+                _, count, stands_for = by_name[name]
+                by_name[name] = (name, count + more[0], stands_for + more[1])
         return [by_name[name] for name in names if name in by_name]
 
     def lines(self, found: Sequence[Found]) -> list[NoisyLine]:
@@ -278,9 +292,14 @@ class NoisyLines:
     def _noise(self, of: Combination) -> tuple[float, float | None]:
         """The standard deviation of the noise in such a sum, and half its interval's width."""
         law, level = self.table.law, self.table.interval_level
-        if not self.question.unweighted:
-            return law.std(of), None
-        return law.std(of), as_counts(law.reach(level, of), law.unit)
+        std, reach = law.std(of), None
+        if self.question.unweighted:
+            reach = as_counts(law.reach(level, of), law.unit)
+        if self.short is None:
+            return std, reach
+        beside, beyond = self.short._noise(of)
+        both = None if reach is None or beyond is None else hypot(reach, beyond)
+        return hypot(std, beside), both
 
     def _found_cells(self, names: list[Any]) -> list[Combination]:
         """For each item, of how many cells that the release found its count is the sum."""

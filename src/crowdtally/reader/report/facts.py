@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any
 
 from crowdtally.core import display
+from crowdtally.core.layout import added
 from crowdtally.core.numbers import show
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
-from crowdtally.format.manifest import AUTO, DISTINCT, Standing, TableFacts
+from crowdtally.format.manifest import DISTINCT, Standing, TableFacts
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.describe.description import (
     belief_after,
@@ -44,15 +45,13 @@ class Step:
     name: str
     """The step's name; without ``auto``, that of a part of ε."""
     cost: str
-    """What it cost, exact; 0 where it was not taken."""
+    """What it cost, exact."""
     paid_in: str
     """What the cost is: ``epsilon``, or ``rho`` of zCDP."""
     share: float
-    """The same as a share of the whole."""
+    """What it adds, as a share of the whole: 0 of a table of short rows, beside that of others."""
     why: str
-    """Why it was taken or passed over, or what it paid for."""
-    decided: Mapping[str, Any]
-    """What was decided for it, in ``auto``."""
+    """Why it was taken, or what it paid for."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,7 @@ class Spent:
     """The account of one release."""
 
     steps: tuple[Step, ...]
-    """In their order; also those of ``auto`` that were passed over."""
-    unspent: str
-    """What was charged and not spent: it is not given back."""
+    """In their order."""
     words: tuple[str, ...]
 
 
@@ -103,26 +100,18 @@ def spent(published: Published) -> Spent:
                 price.field,
                 float(part),
                 part_words(published, name),
-                {},
             )
             for place, (name, part) in enumerate(parts.items(), start=1)
         ]
-        return Spent(tuple(steps), "0", tuple(parts_lines(published)))
+        return Spent(tuple(steps), tuple(parts_lines(published)))
+    shares = added({one.name: auto.share(one, published.guarantee.epsilon) for one in auto.steps})
     steps = [
-        Step(
-            place,
-            one.name,
-            show(one.cost),
-            one.paid_in,
-            float(auto.share(one, published.guarantee.epsilon)),
-            one.why,
-            one.facts,
-        )
+        Step(place, one.name, show(one.cost), one.paid_in, float(shares[one.name]), one.why)
         for place, one in enumerate(auto.steps, start=1)
     ]
     first, *said = course_lines(published)
     words = (first, *said[len(steps) :], *parts_lines(published))
-    return Spent(tuple(steps), show(auto.unspent), words)
+    return Spent(tuple(steps), words)
 
 
 def budget(published: Published) -> Budget:
@@ -180,11 +169,9 @@ class TableSize:
     bytes: int
     """Size of its file."""
     cost: str
-    """Its part of ε, or of ρ, exact; with a table that it refines, what both cost together."""
+    """Its part of ε, or of ρ, exact; beside a table of short rows, what both cost together."""
     paid_in: str
     """What the cost is: ``epsilon``, or ``rho`` of zCDP."""
-    refines: str | None
-    """The table whose noise it refines; None where its noise is its own."""
     most: float
     """What one person can change, as a count: in all cells together, or ``per_cell`` in each."""
     per_cell: bool
@@ -225,7 +212,6 @@ def _sized(published: Published, table: TableFacts, words: str, whole: Sum | Non
         published.path(table).stat().st_size,
         str(table.price),
         table.price.field,
-        table.kind.refines,
         1.0 if table.law.per_cell else float(table.sensitivity * table.law.unit),
         table.law.per_cell,
         table.law.kind,
@@ -242,9 +228,10 @@ def _bounding(published: Published, table: TableFacts, whole: Sum | None) -> str
     """The part of the error that is not noise, as far as a release can say it."""
     if not is_bounded(published) or published.method.bounding == DISTINCT or table.law.per_cell:
         return NONE
-    if published.method.bounding == AUTO and table.law.unit == 1:
+    auto = published.auto
+    if auto is not None and (table.kind.short_rows or auto.theta(table.name) is None):
         return NONE
-    if published.method.bounding != AUTO:
+    if auto is None:
         return f"{what_counts(published, table).words()}; what that leaves out {UNKNOWN}"
     lost = lost_share(whole)
     if lost is None or whole is None or whole.table != table.name:

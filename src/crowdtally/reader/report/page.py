@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from crowdtally.core.files import refuse_taken, write_new
+from crowdtally.core.layout import KINDS
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import UsageError, needs
 from crowdtally.laws.conversion import percent as percent_of
@@ -78,7 +79,7 @@ def _beliefs(facts: Facts) -> Shown:
 
 def _steps(facts: Facts) -> Shown:
     def share(step: Step) -> str:
-        return f"{100 * step.share:.3g}%" if step.share else "not taken"
+        return f"{100 * step.share:.3g}%" if step.share else "the same"
 
     rows = [
         (f"{one.place}. {value(one.name)}", cost, share(one), value(one.why, 400))
@@ -137,12 +138,11 @@ def _tables(facts: Facts) -> Shown:
         for one, cost in zip(facts.tables, _costs(facts.tables), strict=True)
     ]  # fmt: skip
     heads = ("Table", "Cells", "Rows", "Bytes", _cost_head(facts.tables), "Published", "Transform")
-    note = " ".join(
-        f"ε of {one.name!r} is the cost of {one.refines!r} and {one.name!r} together."
-        for one in facts.tables
-        if one.refines is not None
+    short = any(KINDS[one.name].short_rows for one in facts.tables)
+    note = "A table of short rows costs nothing beside that of the others: nobody is in both."
+    return Shown(
+        "The tables of the release", heads, rows, words=(0, 5, 6), note=note if short else ""
     )
-    return Shown("The tables of the release", heads, rows, words=(0, 5, 6), note=note)
 
 
 def pairs_table(facts: Facts, name: Name) -> Shown | None:

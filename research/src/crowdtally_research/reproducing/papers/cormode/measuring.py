@@ -11,22 +11,21 @@ from math import isqrt
 import numpy as np
 import pyarrow as pa
 
+from crowdtally.core import hierarchy
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Domain
-from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.layout import Layout, Numbered
 from crowdtally.curator.bounding.scaling import GRID
-from crowdtally.curator.counting.rows import UNIT
+from crowdtally.curator.methods.auto import Design
 from crowdtally.curator.request.declare import declare
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.questions import AllItems
+from crowdtally.curator.row_questions import Scaled
 from crowdtally.curator.summaries.base import Publishing, Summary, dense
 from crowdtally.curator.summaries.priority import prioritised
 from crowdtally.curator.summaries.sparse import filter_cut, without_orphans
 from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.curator.table import Table
-from crowdtally.curator.transforms.trees import DyadicTransform, HaarTransform, haar_counts
+from crowdtally.curator.transforms.trees import Dyadic, Haar, haar_counts
 from crowdtally.format import NoisyTable
 from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.noise.draws import SystemDraws
@@ -165,20 +164,20 @@ class Trees:
     @property
     def nodes(self) -> Table:
         """All nodes."""
-        return table_of(self.cells, geometric(), DyadicTransform((AXIS,)))
+        return table_of(self.cells, geometric(), Dyadic(AXIS))
 
     @property
     def sample(self) -> Table:
         """A priority sample of them."""
-        return table_of(self.cells, priority(self.size), DyadicTransform((AXIS,)))
+        return table_of(self.cells, priority(self.size), Dyadic(AXIS))
 
     @property
     def wavelet(self) -> Table:
         """All coefficients."""
-        return table_of(self.cells, geometric(), HaarTransform(AXIS))
+        return table_of(self.cells, geometric(), Haar(AXIS))
 
     @property
-    def tree(self) -> Dyadic:
+    def tree(self) -> hierarchy.Dyadic:
         """The tree."""
         found = self.nodes.tree
         if found is None:
@@ -261,7 +260,7 @@ Way = Callable[[Sparse], int]
 MOST_CELLS = 150_000_000
 """Of dense methods: larger tables need more memory than a common computer has."""
 _WARM = 10_000
-AUTO_SHARE = Fraction(97, 100)
+AUTO_SHARE = Fraction(93, 100)
 """Of ε, for the cells; the rest is for how long users' rows are."""
 
 
@@ -321,7 +320,10 @@ def _auto(sparse: Sparse) -> Way:
     table = auto_table(sparse.size)
 
     def way(given: Sparse) -> int:
-        scaled = Counts(given.size, given.cells, given.values * GRID, GRID, UNIT)
+        scaled = Counts(
+            given.size, given.cells, given.values * GRID, table.bound, table.unit,
+            squared=table.squared,
+        )  # fmt: skip
         return len(replace(table).publish(scaled, SystemDraws()).values)
 
     return way
@@ -334,5 +336,6 @@ def auto_table(size: int) -> Table:
     people = pa.table({"user": [0], "first": [0], "second": [0]})
     records = declare(people, user="user", attributes=["first", "second"])
     design = Design.of(make_request(records, domain, epsilon=EPSILON.value))
-    asked = AllItems(design, design.table.name, 1, np.empty(0, dtype=np.int64))
-    return asked.table(EPSILON * AUTO_SHARE)
+    l1, squared, unit = Scaled(1).bound(design.rows)
+    price = EPSILON * AUTO_SHARE
+    return replace(design.items, price=price, bound=l1, unit=unit, squared=squared, settled=True)

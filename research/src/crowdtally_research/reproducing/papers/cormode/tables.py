@@ -250,27 +250,27 @@ AXIS = "cell"
 
 def filtering(cut: int, sides: Sides = "two") -> Filter:
     """FILTER with a given κ, which the paper calls θ."""
-    return Filter(cut, None, sides)
+    return Filter(cut, sides=sides)
 
 
 def filtering_to(size: int) -> Filter:
     """FILTER with the κ at which ``size`` empty cells are expected to pass."""
-    return Filter(None, size, "two")
+    return Filter(size=size)
 
 
 def sampling(size: int, total: int) -> Threshold:
     """THRESHOLD with the τ of about ``size`` cells; the paper takes the total as known."""
-    return Threshold(None, size, "two", total)
+    return Threshold(size=size, guess_total=total)
 
 
 def priority(size: int) -> Priority:
     """PRIORITY of so many cells."""
-    return Priority(size, None, "two")
+    return Priority(size)
 
 
 def filter_priority(size: int, cut: int | None = None) -> FilterPriority:
     """FILTER-PRIORITY of so many cells, with a given κ or the one that follows from them."""
-    return FilterPriority(size, cut, None, "two")
+    return FilterPriority(size, cut)
 
 
 def geometric() -> Dense:

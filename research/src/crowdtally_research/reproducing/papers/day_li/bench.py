@@ -95,7 +95,7 @@ class BinaryRows:
     def scaled(self, rule: DPSense) -> Counts:
         """What a release with this rule counts, in its units."""
         lengths, places = self._lengths
-        weights = np.where(lengths <= rule.theta, GRID, GRID * rule.theta // lengths)
+        weights = np.where(lengths <= rule.limit, GRID, GRID * rule.limit // lengths)
         values = self._by_column(weights[places] * self.table.totals)
         squared = rule.l2_squared("users")
         return Counts(

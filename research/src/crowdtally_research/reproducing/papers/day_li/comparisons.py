@@ -381,7 +381,7 @@ TOP = Figure(
     parts,
     (
         *_NOTES,
-        "auto is asked for counts here, as in the other figures. Asked for lists (`--for top`) it "
+        "auto is asked for counts here, as in the other figures. Asked for lists (aim top) it "
         "spends more of ε on them.",
     ),
 )

@@ -13,9 +13,10 @@ import numpy as np
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import ITEMS
 from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.bounding.scaling import DPSense, DPSenseS
 from crowdtally.curator.choices.bounds import DPSenseChoice, RowSums
-from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
+from crowdtally.curator.choices.dpsense_s import SCALINGS, DPSenseSChoice
 from crowdtally.curator.method import method_of
 from crowdtally.curator.pricing import pure
 from crowdtally.curator.questions import Bound, Chosen
@@ -54,7 +55,7 @@ class Scaling:
     def of(cls, bench: Bench, epsilon: Epsilon) -> Scaling:
         """With all scores."""
         cells = bench.domain.size
-        request = bench.request(epsilon, bounding="dpsense", choose="dpsense", max_records=cells)
+        request = bench.request(epsilon, method=DPSense(cells, choose="dpsense"))
         (table,) = request.bounded
         choice = DPSenseChoice(cells, cells, pure(request.part(CHOOSE)), table.epsilon)
         return cls(bench, request, choice, choice.scores(bench.rows.sums))
@@ -93,13 +94,11 @@ class ScalingUp:
     @classmethod
     def of(cls, bench: Bench, epsilon: Epsilon, largest: int) -> ScalingUp:
         """With θ up to ``largest``."""
-        request = bench.request(
-            epsilon, bounding="dpsense-s", choose="dpsense", max_records=largest
-        )
+        request = bench.request(epsilon, method=DPSenseS(largest, choose="dpsense"))
         (table,) = request.bounded
         choice = DPSenseSChoice(
             bench.domain.size, largest, pure(request.part(CHOOSE)), table.epsilon,
-            scalings=request.method.scalings,
+            scalings=SCALINGS,
         )  # fmt: skip
         return cls(bench, request, choice)
 
@@ -119,7 +118,7 @@ class ScalingUp:
 
     def _rule(self, place: int) -> DPSense:
         row, column = divmod(place, len(self.choice.scalings))
-        return DPSenseS(theta=row + 1, scaling=self.choice.scalings[column])
+        return DPSenseS(row + 1, scalings=(self.choice.scalings[column],))
 
     def published(self, rule: DPSense, counts: Counts | None = None) -> Floats:
         """What is published with a θ and an s; negative counts are kept."""
@@ -141,7 +140,7 @@ def published(
 ) -> Floats:
     """The last question of a release: noise for the rule's bound, and s times the counts."""
     counted = bench.rows.scaled(rule) if counts is None else counts
-    bound = Chosen({ITEMS.name: Bound(rule.theta, rule.scaling)})
+    bound = Chosen({ITEMS.name: Bound(rule.limit, rule.scaling)})
     _, question = after(method_of(request), (bound,))
     (table,) = question.draw([counted], bench.draws).tables
     return estimate(table)
@@ -160,7 +159,7 @@ def sampling_numbers(bench: Bench, title: str, runs: int) -> Iterator[Number]:
     rule = DPSense(scaling.best)
     counts = bench.rows.scaled(rule)
     scaled = _error(bench, [scaling.published(rule, counts) for _ in range(runs)])
-    sampled = _error(bench, list(_sampled(bench, rule.theta, runs)))
+    sampled = _error(bench, list(_sampled(bench, rule.limit, runs)))
     ratio = sampled.mean / scaled.mean
     spread = hypot(sampled.standard_error / sampled.mean, scaled.standard_error / scaled.mean)
     yield replace(sampled, x=title, mean=ratio, standard_error=ratio * spread)
@@ -169,7 +168,7 @@ def sampling_numbers(bench: Bench, title: str, runs: int) -> Iterator[Number]:
 def _sampled(bench: Bench, limit: int, runs: int) -> Iterator[Floats]:
     """One sample of every row, and fresh noise for each run."""
     epsilon = LARGE.epsilon * _PUBLISHED
-    request = bench.request(epsilon, bounding="sra", max_records=limit)
+    request = bench.request(epsilon, method=SRA(limit))
     with reading(bench.records, bench.domain) as records:
         rehearsal = Rehearsal(request, records.engine, records.prepared)
         halfway = rehearsal.halfway(_SEED, bench.draws)

@@ -127,9 +127,7 @@ def _tables(stage: Stage, method: str, runs: int) -> Iterator[NDArray[np.float64
 def _rehearsal(stage: Stage, method: str) -> Rehearsal:
     if method != AUTO:
         return stage.rehearsal(method)
-    features = stage.read.features
-    given = {} if features is None else {"features": features}
-    return stage.rehearsal(AUTO, for_="recommend", **given)
+    return stage.rehearsal(AUTO, aim="recommend")
 
 
 def _listed_recommending(

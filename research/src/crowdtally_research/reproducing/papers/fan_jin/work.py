@@ -15,12 +15,13 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
+from crowdtally.core.values import fitting
+from crowdtally.curator.bounding import BOUNDINGS
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.request.declare import read_list
 from crowdtally.curator.request.request import Subject, make_request, make_subject
-from crowdtally.curator.steps.auto.estimating import crowd_of
 from crowdtally.lab.comparison.compare import Question, compared, standard_error
 from crowdtally.lab.comparison.summary import Summary
 from crowdtally.lab.estimates import estimate_auto
@@ -43,10 +44,6 @@ _FILMS = """
     FROM {0} AS rated JOIN {1} AS users USING (user_id)
 """
 _CATALOGUE = "SELECT movie_id, title FROM {2} ORDER BY movie_id"
-_GENRES = """
-    SELECT movie_id AS item_id, unnest(string_split(genres, '|')) AS genre,
-    (year // 10 * 10)::VARCHAR AS decade FROM {2}
-"""
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,8 @@ class Source:
     """l: the records that SRA and HPA keep of a user."""
     popularity_records: int = 1
     """d: the records of a user in HPA's popularity; the paper reads it off the data, min|T_k|."""
-    declared: Mapping[str, str] = field(default_factory=dict)
-    """What a curator knows of it, and ``auto`` is told."""
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """What a curator knows of it: the fields that ``auto`` is told."""
     auto_runs: int = 20
     """How often ``auto`` is run."""
 
@@ -72,9 +69,13 @@ SOURCES: Mapping[str, Source] = {
     for one in (
         Source("gowalla", "Gowalla"),
         Source("foursquare", "Foursquare"),
-        Source("netflix", "Netflix", declared={"repeats": "no"}, auto_runs=5),
+        Source("netflix", "Netflix", declared={"repeats": False}, auto_runs=5),
         Source(
-            "movielens", "MovieLens", 30, 20, {"repeats": "no", "context_per_user": "gender,age"}
+            "movielens",
+            "MovieLens",
+            30,
+            20,
+            {"repeats": False, "context_per_user": ["gender", "age"]},
         ),
     )
 }
@@ -89,19 +90,16 @@ class Read:
     """What it is."""
     subject: Subject
     """Its records and public lists."""
-    features: Path | None = None
-    """Public features of the items, where there are any."""
     titles: tuple[str, ...] = ()
     """What a reader calls each item, in the order of the list; none where items have numbers."""
 
-    def options(self, method: str) -> dict[str, Any]:
-        """What a release with this method is asked for, with the paper's settings."""
-        if method == "auto":
-            return dict(self.source.declared)
-        asked = {"bounding": method, "max_records": self.source.limit}
-        return asked | (
-            {"popularity_records": self.source.popularity_records} if method == "hpa" else {}
-        )
+    def method(self, name: str, **fields: Any) -> Any:
+        """A method with the paper's settings."""
+        papers = {
+            "max_records": self.source.limit,
+            "popularity_records": self.source.popularity_records,
+        }
+        return fitting(BOUNDINGS.load(name), {**papers, **self.source.declared, **fields})
 
 
 @contextmanager
@@ -124,7 +122,7 @@ def _made(data: Data, source: Source) -> Read:
 def _real(data: Data, source: Source, folder: Path) -> Read:
     """MovieLens: ratings with the gender and age of their users, and the catalogue of movies."""
     files = [str(path).replace("'", "''") for path in data.files(source.name)]
-    records, features = folder / "records.parquet", folder / "features.csv"
+    records = folder / "records.parquet"
     with duckdb.connect(":memory:") as connection:
 
         def select(query: str) -> str:
@@ -135,13 +133,12 @@ def _real(data: Data, source: Source, folder: Path) -> Read:
             connection.execute(f"COPY ({select(query)}) TO '{target}' ({form})")
 
         write(_FILMS, records, "FORMAT parquet")
-        write(_GENRES, features, "FORMAT csv, HEADER")
         catalogue = connection.execute(select(_CATALOGUE)).fetchall()
     contexts = SHAPES[source.name].contexts.values
     declared = Records(str(records), "user_id", "item_id", dict.fromkeys(contexts))
     domain = Domain([item for item, _ in catalogue], contexts)
     titles = tuple(str(title) for _, title in catalogue)
-    return Read(source, make_subject(declared, domain), features, titles)
+    return Read(source, make_subject(declared, domain), titles)
 
 
 # Theorem 2 of the paper, corrected: the mean squared error that SRA is expected to have.
@@ -184,7 +181,7 @@ class Theorem:
 def theorem_of(subject: Subject) -> Theorem:
     """The model of these records: n, the mean number of records, and the true shares."""
     tables = make_request(
-        subject.records, subject.domain, epsilon=1, max_records=1, sources=subject.sources
+        subject.records, subject.domain, epsilon=1, method=SRA(1), sources=subject.sources
     ).bounded
     with DuckDBEngine() as engine:
         prepared = prepare(engine, subject.records, subject.domain, subject.sources)
@@ -239,8 +236,8 @@ def methods(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
     """The paper's methods on one data set, as figures 7 to 10 show them."""
     source = SOURCES[dataset]
     with read(given.data, dataset) as found:
-        options = {"popularity_records": source.popularity_records}
-        summaries = _compared(given, found, METHODS, runs, [source.limit], options)
+        fields = {"popularity_records": source.popularity_records}
+        summaries = _compared(given, found, METHODS, runs, [source.limit], fields)
     return [number for one in summaries for number in _shown(one, source)]
 
 
@@ -261,9 +258,9 @@ def limits(given: Given, *, dataset: str, runs: int, tried: Sequence[int]) -> Se
     source = SOURCES[dataset]
     epsilons = (LESS, str(EPSILON))
     with read(given.data, dataset) as found:
-        options = {"popularity_records": source.popularity_records}
+        fields = {"popularity_records": source.popularity_records}
         summaries = _compared(
-            given, found, ("sra", "hpa"), runs, tried, options, ",".join(epsilons), ks=()
+            given, found, ("sra", "hpa"), runs, tried, fields, ",".join(epsilons), ks=()
         )
         theory = theorem_of(found.subject)
     measured = [
@@ -280,13 +277,13 @@ def _compared(
     names: Sequence[str],
     runs: int,
     bounds: Sequence[int] | None,
-    options: object,
+    fields: Mapping[str, Any],
     epsilon: object = EPSILON,
     ks: tuple[int, ...] = KS,
 ) -> Sequence[Summary]:
     question = Question.of(
         epsilon=epsilon, methods=list(names), max_records=bounds, runs=runs, jobs=given.jobs,
-        options=options,  # type: ignore[arg-type]  # a mapping, of any values
+        fields=fields,
     )  # fmt: skip
     name = found.source.title
     return compared(
@@ -353,12 +350,13 @@ class Stage:
     prepared: Prepared
     """Its records, not yet bounded."""
 
-    def rehearsal(self, method: str, **options: Any) -> Rehearsal:
+    def rehearsal(self, name: str, **fields: Any) -> Rehearsal:
         """A release with the paper's settings, to be run as often as wanted."""
-        subject, asked = self.read.subject, self.read.options(method) | options
+        subject = self.read.subject
         request = make_request(
-            subject.records, subject.domain, epsilon=EPSILON, sources=subject.sources, **asked
-        )
+            subject.records, subject.domain, epsilon=EPSILON, sources=subject.sources,
+            method=self.read.method(name, **fields),
+        )  # fmt: skip
         return Rehearsal(request, self.engine, self.prepared)
 
     @cached_property
@@ -412,22 +410,21 @@ def weights(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
         rehearsal, total = stage.rehearsal(AUTO), float(stage.truth["items"].sum())
         for run in range(runs):
             given.tell(f"{SOURCES[dataset].title}: run {run + 1} of {runs}")
-            shares.append(_weighed(rehearsal, stage.truth["items"], draws) / total)
+            shares.append(_weighed(rehearsal, draws) / total)
     return [Number.over(KEPT, AUTO, SOURCES[dataset].title, shares)]
 
 
-def _weighed(rehearsal: Rehearsal, truth: NDArray[np.int64], draws: SystemDraws) -> float:
-    """The total of the scaled rows, and all records at the items that are counted apart."""
+def _weighed(rehearsal: Rehearsal, draws: SystemDraws) -> float:
+    """The total of the scaled rows, in the table of all items."""
     answers: tuple[Any, ...] = ()
-    while len(answers) < rehearsal.method.questions:
-        question = rehearsal.after(answers)[1]
-        exact: Counts | None = rehearsal.counted(question, len(answers), 0).found
+    while True:
+        question: Any = rehearsal.after(answers)[1]
+        exact = rehearsal.counted(question, len(answers), 0).found
+        found = {table.name: one for table, one in zip(question.tables, exact, strict=True)}
+        if "items" in found:
+            tables = [found[name] for name in ("items", "items_short") if name in found]
+            return sum(float(int(one.values.sum()) * one.unit) for one in tables)
         answers += (question.draw(exact, draws),)
-        released = answers[-1].released
-        if exact is not None and released.table("items") is not None:
-            apart = float(truth[crowd_of(released)].sum())
-            return float(int(exact.values.sum()) * exact.unit) + apart
-    raise ValueError("a release of auto has a table of items")
 
 
 def week(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:

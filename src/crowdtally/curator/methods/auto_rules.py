@@ -1,0 +1,362 @@
+"""What ``auto`` decides: shares of the price, paths, bounds. All from released values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, inf, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core.privacy import Epsilon, Price
+from crowdtally.curator.bounding.scaling import Aim
+from crowdtally.inference.facts import Path
+from crowdtally.inference.rows import BOUNDS, HIGH, LARGEST_BOUND, RowLengths
+
+# Nothing here can spend too much or count wrongly: these are choices, and whatever they choose,
+# the account and the bounds of the questions hold.
+
+Floats = NDArray[np.float64]
+WEAK_BOUND = 8
+"""θ where the histogram says nothing."""
+RICH = 10
+"""Users × ε per item from which a look at tastes is paid for."""
+KAPPA = 0.55
+"""How much more than chance tastes change with the length of a row, where it was not measured."""
+_KAPPA_MORE = 1.5
+_LEAST_KEPT = 0.08
+"""A bound leaves at least this share of the records."""
+_RANKS = 600
+_SKEW = 0.8
+"""The r-th largest item is taken to have a share that falls as r^−0.8."""
+_SPARSE, _LEAST_ITEMS = 0.5, 30
+"""Users × ε per item below which items are looked at twice; of no fewer items than that."""
+_HALF_SEEN = 0.3
+"""The second look is at the items that have this share of the records."""
+_FOUND = 20
+"""So many large items are measured again in the head, and do not choose the bound."""
+_CLASS_KEPT = 0.8
+
+
+SIZES = Fraction(25, 1000)
+"""The share of the sizes, on every path."""
+
+
+def shares_of(
+    path: Path,
+    aim: Aim,
+    *,
+    rich: bool = False,
+    zoom: bool = False,
+    head: bool = False,
+    contexts: bool = False,
+    cells: bool = False,
+) -> dict[str, Fraction]:
+    """The share of each table, in thousandths of the price that add up to it.
+
+    >>> {name: float(share) for name, share in shares_of(
+    ...     "long", "counts", head=True).items()}
+    {'sizes': 0.025, 'items': 0.845, 'total': 0.045, 'head': 0.085}
+    """
+    splits = aim == "recommend" and not zoom  # a second look sees too little of each context
+    edges = {"short": 500, "rich": 200, "long": 200 if rich else 80}[path]
+    if splits:
+        edges = {"short": 500, "rich": 400, "long": 200}[path]
+    of_head = 400 if aim == "top" else 300 if splits and cells else 85
+    wanted = {
+        "sizes": (25, True),
+        "pilot": (70, rich),
+        "items": (0, True),
+        "total": (45, path == "long"),
+        "edges": (edges, cells),
+        "contexts": (30, contexts),
+        "zoom": (350, zoom),
+        "head": (of_head, path == "long" and head),
+    }
+    found = {name: share for name, (share, there) in wanted.items() if there}
+    found["items"] = 1000 - sum(found.values())
+    return {name: Fraction(share, 1000) for name, share in found.items()}
+
+
+@dataclass(frozen=True)
+class Purse:
+    """What later tables are paid out of: ε, or ρ of zCDP."""
+
+    left: Price
+    ones: bool
+    """Whether a user has an item once: then Gaussian noise is smaller."""
+    part: Fraction = 1 - SIZES
+    """The shares that it pays for: all but the sizes."""
+
+    def price(self, share: Fraction) -> Price:
+        """What a share of the release is, in what is left."""
+        return type(self.left)(self.left.value * share / self.part)
+
+    @property
+    def worth(self) -> float:
+        """The ε whose Laplace noise deviates as much as that which all of it buys."""
+        value = float(self.left.value / self.part)
+        return value if isinstance(self.left, Epsilon) else 2 * sqrt(value)
+
+    def deviation(self, share: Fraction, bound: float, *, once: bool | None = None) -> float:
+        """Of the noise, in records, on rows scaled to a bound."""
+        value = float(self.price(share).value)
+        if isinstance(self.left, Epsilon):
+            return sqrt(2) * bound / value
+        once = self.ones if once is None else once
+        return sqrt((bound if once else bound**2) / (2 * value))
+
+    def head_variance(self, share: Fraction, size: int) -> float:
+        """Of the noise on the distinct users of so many items."""
+        value = float(self.price(share).value)
+        if isinstance(self.left, Epsilon):
+            return (size + 2) * (size + 3) / 6 / value**2
+        return size / (2 * value)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Items by their rank, as their counts are expected to fall."""
+
+    share: Floats
+    """Of the records, of the items of each of some ranks."""
+    times: Floats
+    """For how many ranks it stands."""
+
+    @classmethod
+    def of(cls, items: int, *, without: int = 0) -> Ranks:
+        """Of the items after the first few; of very many, some ranks stand for their neighbours."""
+        first = np.arange(1, min(items, _RANKS) + 1, dtype=np.float64)
+        times = np.ones(len(first))
+        if items > _RANKS:
+            edges = np.unique(np.rint(np.geomspace(_RANKS + 1, items + 1, _RANKS)))
+            first = np.append(first, (edges[:-1] + edges[1:] - 1) / 2)
+            times = np.append(times, np.diff(edges))
+        shares = first**-_SKEW
+        shares /= (shares * times).sum()
+        return cls(shares[without:], times[without:])
+
+    def noise(self, records: float, deviation: float) -> float:
+        """The squared error of so many records, beside what a prior takes off the noise."""
+        counts, variance = (self.share * records) ** 2, deviation**2
+        return float((self.times * counts * variance / (counts + variance)).sum())
+
+    def bias(self, records: float, relative: float) -> float:
+        """The squared error of counts that are off by this relative to themselves."""
+        return float((self.times * (relative * records * self.share) ** 2).sum())
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What rows are scaled to."""
+
+    theta: int
+    """Of all rows, or of those longer than ``short``."""
+    short: int = 0
+    """Rows up to this length are counted whole, in a table of their own; 0: there is none."""
+    error: float = inf
+    """The squared error that is expected."""
+
+
+def best_bounds(
+    lengths: RowLengths,
+    ranks: Ranks,
+    deviation: Callable[[float], float],
+    kappa: float,
+    *,
+    classes: bool = False,
+    least_kept: float = 0.0,
+) -> Bounds:
+    """The bounds of least expected error: noise grows with them, and what they shift falls.
+
+    Args:
+        lengths: of the rows.
+        ranks: the items that matter.
+        deviation: of the noise at a bound.
+        kappa: how far tastes change with the length of a row.
+        classes: whether short and long rows may have a table each.
+        least_kept: of the records, where any bound leaves so many.
+    """
+    tried = [_one_class(lengths, ranks, deviation, kappa, t, least_kept) for t in lengths.bounds]
+    first, last = lengths.run
+    for short in map(int, HIGH[first:last]) if classes else ():
+        tried += [
+            _two_classes(lengths, ranks, deviation, kappa, Bounds(theta, short))
+            for theta in lengths.bounds
+            if theta > short
+        ]
+    return min(tried, key=lambda bounds: bounds.error)
+
+
+def _one_class(
+    lengths: RowLengths, ranks: Ranks, deviation: Callable[[float], float], kappa: float,
+    theta: int, least_kept: float,
+) -> Bounds:  # fmt: skip
+    kept, shift = lengths.kept(theta)
+    if kept < least_kept:
+        return Bounds(theta, error=1e99 * (1 - kept))
+    error = ranks.noise(lengths.records, deviation(theta) / kept)
+    return Bounds(theta, error=error + ranks.bias(lengths.records, kappa * shift))
+
+
+def _two_classes(
+    lengths: RowLengths, ranks: Ranks, deviation: Callable[[float], float], kappa: float,
+    bounds: Bounds,
+) -> Bounds:  # fmt: skip
+    of_short = lengths.records_up_to(bounds.short)
+    of_long = lengths.records - of_short
+    if of_short <= 0 or of_long <= 0:
+        return bounds
+    kept, shift = lengths.kept(bounds.theta, above=bounds.short)
+    error = ranks.noise(of_short, deviation(bounds.short))
+    error += ranks.noise(of_long, deviation(bounds.theta) / kept)
+    error += ranks.bias(of_long, kappa * max(shift, 0.5 * (1 - kept)))
+    return Bounds(bounds.theta, bounds.short, error)
+
+
+def of_the_pilot(lengths: RowLengths) -> Bounds:
+    """The two classes of the pilot: each has about half of the records."""
+    share = np.cumsum(lengths.users_in * lengths.mean_row) / lengths.records
+    first, last = lengths.run
+    place = min(max(int(np.searchsorted(share, 0.5)), first), last - 1)
+    short = int(HIGH[place])
+    longer = [bound for bound in lengths.bounds if bound > short]
+    enough = (bound for bound in longer if lengths.kept(bound, above=short)[0] >= _CLASS_KEPT)
+    return Bounds(next(enough, longer[-1]), short)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Noisy counts of short and of long rows."""
+
+    bounds: Bounds
+    short: Floats
+    long: Floats
+    variances: tuple[float, float]
+    """Of the noise of both."""
+    fourth: int
+    """The variance of a squared noise over the square of its variance: 5 of Laplace, 2 of Gauss."""
+
+    def kappa(self, lengths: RowLengths) -> float | None:
+        """How far users of long rows like other items; None where noise hides it.
+
+        The items at the top of a noisy list are left out: they are there because of their noise.
+        """
+        totals = max(float(self.short.sum()), 1.0), max(float(self.long.sum()), 1.0)
+        short, long = self.short / totals[0], self.long / totals[1]
+        v_short, v_long = (v / n**2 for v, n in zip(self.variances, totals, strict=True))
+        part = lengths.records_up_to(self.bounds.short) / lengths.records
+        order = np.argsort(-(short * v_long + long * v_short), kind="stable")
+        rest = order[min(_FOUND, len(short) // 4) :]
+        noise, every = v_short + v_long, part * short + (1 - part) * long
+        differ = float(((long - short)[rest] ** 2 - noise).sum())
+        mass = float((every[rest] ** 2).sum())
+        mass -= len(rest) * (part**2 * v_short + (1 - part) ** 2 * v_long)
+        if mass <= 0 or differ <= 4 * noise * sqrt(self.fourth * len(rest)):
+            return None
+        return max(_KAPPA_MORE * sqrt(differ / mass), KAPPA)
+
+
+def zoomed(counts: Floats, least: int) -> NDArray[np.int64]:
+    """The items that are looked at again, ascending: the fewest that have much of the records."""
+    order = np.argsort(-counts, kind="stable")
+    mass = np.cumsum(counts[order])
+    enough = int(np.searchsorted(mass, _HALF_SEEN * mass[-1])) + 1
+    return np.sort(order[: min(max(enough, least), len(counts) // 2)])
+
+
+def bound_inside(counts: Floats, users: float) -> int:
+    """What rows cut to the head are scaled to: half more than their mean, and one.
+
+    No more than any other bound: counting stays within 64 bits, however large the noise was.
+    """
+    return min(ceil(1.5 * float(counts.sum()) / users + 1), LARGEST_BOUND)
+
+
+def bound_of_total(lengths: RowLengths, purse: Purse, share: Fraction) -> int:
+    """What rows are cut to where all records are counted together."""
+
+    def relative(bound: int) -> float:
+        lost = 0.5 * (1 - lengths.kept(bound)[0])
+        noise = purse.deviation(share, bound, once=False) / lengths.records
+        return noise**2 + lengths.doubt(bound) ** 2 + lost**2
+
+    return int(min(BOUNDS, key=relative))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is public when the path is decided."""
+
+    items: int
+    aim: Aim
+    contexts: bool
+    cells: bool
+    """Whether items are counted in contexts too."""
+    listed: bool
+    """Whether the items' table is published whole: else no items are measured again."""
+    purse: Purse
+
+    def zooms(self, lengths: RowLengths) -> bool:
+        """Whether there are so few users for so many items that a first look finds few of them."""
+        few = lengths.users * self.purse.worth < _SPARSE * self.items
+        return few and self.listed and self.items >= _LEAST_ITEMS
+
+    def splits(self, lengths: RowLengths) -> bool:
+        """Whether the head is measured in each context: to recommend, if items are well seen."""
+        return self.aim == "recommend" and self.cells and not self.zooms(lengths)
+
+    def head(self, lengths: RowLengths) -> int:
+        """How many items are measured again, where rows are long; 0: none."""
+        return min(30 if self.splits(lengths) else 16, self.items // 4) if self.listed else 0
+
+    def shares(
+        self, path: Path, lengths: RowLengths, *, alone: bool = False
+    ) -> dict[str, Fraction]:
+        """The share of each table; with ``alone``, as if there were no contexts."""
+        return shares_of(
+            path,
+            self.aim,
+            rich=lengths.rich,
+            zoom=path == "long" and self.zooms(lengths),
+            head=self.head(lengths) > 0,
+            contexts=self.contexts and not alone,
+            cells=self.cells and not alone,
+        )
+
+    def bounds(self, lengths: RowLengths, path: Path, kappa: float) -> Bounds:
+        """What rows are scaled to on a path."""
+        share = self.shares(path, lengths, alone=True)["items"]
+        long = path == "long"
+        if lengths.weak or path == "short":
+            theta = WEAK_BOUND if lengths.weak else lengths.end
+            return Bounds(theta, error=2.0 * self.items * self.purse.deviation(share, theta) ** 2)
+        return best_bounds(
+            lengths,
+            Ranks.of(self.items, without=min(_FOUND, self.items // 4) if long else 0),
+            lambda bound: self.purse.deviation(share, bound),
+            kappa,
+            classes=not long and not self.contexts,
+            least_kept=_LEAST_KEPT if long else 0.0,
+        )
+
+    def path_without_kappa(self, lengths: RowLengths) -> Path:
+        """Where a look at tastes found nothing: one more measurement of the head, or none."""
+        once = self.bounds(lengths, "rich", KAPPA).error
+        again = self.bounds(lengths, "long", KAPPA).error
+        return (
+            "rich" if once < again + min(_FOUND, self.items // 4) * self._head(lengths) else "long"
+        )
+
+    def _head(self, lengths: RowLengths) -> float:
+        """The variance of a count in the head; 0 where the list is too short for one."""
+        share = self.shares("long", lengths).get("head")
+        if share is None:
+            return 0.0
+        if self.purse.ones:
+            return self.purse.head_variance(share, self.head(lengths))
+        ranks = Ranks.of(self.items)
+        of_head = lengths.records * ranks.share[: self.head(lengths)]
+        return self.purse.deviation(share, bound_inside(of_head, lengths.users)) ** 2

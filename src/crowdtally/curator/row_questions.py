@@ -1,0 +1,158 @@
+"""Questions about users' whole rows: how long they are, and what they add up to once scaled.
+
+A user's row is all that she has in the lists. Each measure states here what one user can change,
+for every database; ``counting/rows.py`` counts it, and ``methods/auto.md`` proves it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from crowdtally.core.layout import Layout
+from crowdtally.core.privacy import Price
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.questions import TableQuestion
+from crowdtally.curator.table import AnyTable, MembersTable, Table, members_table
+from crowdtally.laws.interval import phantoms_for
+from crowdtally.ledger import Part
+
+Over = Literal["items", "cells", "contexts"]
+"""What records are added up by: items, items in contexts, or contexts alone."""
+
+
+class Bound(NamedTuple):
+    """What one user can change in a table."""
+
+    l1: int
+    """In L1, in units."""
+    squared: int
+    """The square of it in L2."""
+    unit: Fraction
+    """What a unit means as a count."""
+
+
+@dataclass(frozen=True)
+class UserRows:
+    """Which records a row has."""
+
+    per_user: bool
+    """Whether all of a user's records are in one context, one of those that she has."""
+    repeats: bool
+    """Whether all her records at an item count; else one of them does, in its own context."""
+
+    def scaled(self, bound: int, over: Over) -> Bound:
+        """Of a row that is scaled to a sum of at most ``bound`` records.
+
+        In L1 that is g·bound. R ones weigh ⌊g·bound/R⌋ each, or g where they fit: together no
+        more than g²·bound in squares. Several records at one item, or in one context, may add up
+        to the whole g·bound in one cell.
+        """
+        ones = not self.repeats and over != "contexts"
+        return Bound(GRID * bound, GRID**2 * bound ** (1 if ones else 2), Fraction(1, GRID))
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How many users have a row of each length, in bins: a user is in one."""
+
+    def bound(self, rows: UserRows) -> Bound:
+        return Bound(1, 1, Fraction(1))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """How many records there are, at most ``most`` of each user."""
+
+    most: int
+
+    def bound(self, rows: UserRows) -> Bound:
+        return Bound(self.most, self.most**2, Fraction(1))
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Rows scaled to a bound, each by its own length, added up.
+
+    With ``above``, rows that are no longer are left out; with ``only_to``, those that are longer.
+    The class of a user is a function of her own row alone, so she is in one of two such tables.
+    """
+
+    to: int
+    """θ, in records; a class of short rows is scaled to its longest, which scales nothing."""
+    over: Over = "items"
+    above: int = 0
+    only_to: int | None = None
+
+    def bound(self, rows: UserRows) -> Bound:
+        return rows.scaled(self.to, self.over)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Rows cut to some items and scaled to a bound, each by the length of what was cut out."""
+
+    places: tuple[int, ...]
+    """The items, ascending."""
+    to: int
+    in_contexts: bool = False
+    """Whether each context is counted by itself."""
+
+    def bound(self, rows: UserRows) -> Bound:
+        return rows.scaled(self.to, "cells")
+
+
+@dataclass(frozen=True)
+class UsersInside:
+    """The distinct users of some items: nobody is bounded.
+
+    In contexts only where each user has one: then she is in the cells of one context alone.
+    """
+
+    places: tuple[int, ...]
+    in_contexts: bool = False
+
+
+Measure = Lengths | Whole | Scaled | Inside | UsersInside
+
+
+@dataclass(frozen=True)
+class RowQuestion(TableQuestion):
+    """Several measures of the same rows, each with its own table, noise and price."""
+
+    rows: UserRows
+    measures: tuple[Measure, ...]
+
+    def parts(self) -> tuple[Part, ...]:
+        """A table of short rows costs nothing beside that of the others: a user is in one."""
+        asked = list(zip(self.measures, self.tables, strict=True))
+        others: Counter[tuple[int | None, Price]] = Counter(
+            (one.above, table.price) for one, table in asked if isinstance(one, Scaled)
+        )
+        paid = []
+        for one, table in asked:
+            beside = (one.only_to, table.price) if isinstance(one, Scaled) else None
+            if beside is not None and others[beside]:  # each of the others has one beside it
+                others[beside] -= 1
+            else:
+                paid.append(table.charge())
+        return tuple(paid)
+
+
+def row_table(
+    name: str, cells: Layout, price: Price, measure: Lengths | Whole | Scaled | Inside,
+    rows: UserRows,
+) -> Table:  # fmt: skip
+    """The table of a measure, with the bound that the measure states."""
+    l1, squared, unit = measure.bound(rows)
+    return Table(name, name, cells, price, l1, unit, squared=squared)
+
+
+def users_table(
+    name: str, cells: Layout, price: Price, blocks: int, *, ranked: bool
+) -> AnyTable | MembersTable:
+    """The table of distinct users. Where only ranks matter, no empty cells are drawn beside it."""
+    phantoms = 0 if ranked else phantoms_for(cells.size // blocks)
+    return members_table(name, name, cells, price, phantoms, blocks)

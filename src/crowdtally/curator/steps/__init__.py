@@ -1,1 +1,0 @@
-"""Parts of the default method, which have no other place."""
