@@ -15,18 +15,19 @@ from crowdtally.curator.methods.auto_rules import (
     KAPPA,
     SIZES,
     Bounds,
-    Pilot,
     Purse,
     Ranks,
     Setting,
     best_bounds,
     bound_inside,
-    bound_of_total,
+    measured_kappa,
     of_the_pilot,
     shares_of,
     zoomed,
 )
+from crowdtally.inference.facts import Noisy
 from crowdtally.inference.rows import BINS, BOUNDS, LARGEST_BOUND, RowLengths, bin_of
+from crowdtally.laws.gaussian import GaussianNoise
 
 # ---- shares --------------------------------------------------------------------------------------
 
@@ -118,18 +119,16 @@ def test_prices_are_exact_shares_of_what_is_left() -> None:
     assert sum(price.value for name, price in prices.items() if name != "sizes") == third.value
     turned = Purse(Rho(Fraction(1, 50)), ones=True)  # it pays for all but the sizes
     assert sum(turned.price(s).value for n, s in shares.items() if n != "sizes") == Fraction(1, 50)
-    whole = Purse(Rho(Fraction(1, 50)), ones=True, part=Fraction(1))
-    assert sum(whole.price(share).value for share in shares.values()) == Fraction(1, 50)
 
 
 def test_noise_by_hand() -> None:
-    half, one = Fraction(1, 2), Fraction(1)
-    pure = Purse(Epsilon(Fraction(4)), ones=True, part=one)
+    half, left = Fraction(1, 2), 1 - SIZES
+    pure = Purse(Epsilon(4 * left), ones=True)
     assert pure.deviation(half, 10) == pytest.approx(sqrt(2) * 10 / 2)
     assert pure.head_variance(half, 16) == 18 * 19 / 6 / 4
     assert pure.worth == 4
     for ones, size in ((True, 10), (False, 100)):
-        gaussian = Purse(Rho(Fraction(1, 4)), ones, part=one)
+        gaussian = Purse(Rho(left / 4), ones)
         assert gaussian.deviation(half, 10) == pytest.approx(sqrt(size / (2 / 8)))
         assert gaussian.deviation(half, 10, once=False) == pytest.approx(sqrt(100 / (2 / 8)))
         assert gaussian.head_variance(half, 16) == 16 / (2 / 8)
@@ -202,22 +201,21 @@ def test_a_bound_of_long_rows_keeps_a_share_of_the_records() -> None:
     """Where nearly all are in rows of 1000, no bound that leaves next to nothing is chosen."""
     lengths = lengths_of({1000: 5000.0})
     purse = Purse(Epsilon(Fraction(1, 1000)), ones=False)
-    setting = Setting(5000, "counts", contexts=False, cells=False, listed=True, purse=purse)
-    found = setting.bounds(lengths, "long", KAPPA)
+    found = setting_of(5000, lengths, purse=purse).bounds("long", KAPPA)
     assert lengths.kept(found.theta)[0] >= 0.08
     assert lengths.kept(BOUNDS[BOUNDS.index(found.theta) - 1])[0] < 0.08
-    assert setting.bounds(lengths_of({}, noise=1.0), "long", KAPPA).theta == 8, "it says nothing"
+    nothing = setting_of(5000, lengths_of({}, noise=1.0), purse=purse)
+    assert nothing.bounds("long", KAPPA).theta == 8, "it says nothing"
 
 
 def test_two_classes_are_for_items_alone() -> None:
     """With contexts beside them there is one class, whatever it errs by."""
     lengths = lengths_of({2: 10**6, 10: 10**5, 50: 10**5, 300: 10**4}, rich=True, noise=10.0)
     purse = Purse(Epsilon(Fraction(1)), ones=False)
-    alone = Setting(100, "counts", contexts=False, cells=False, listed=True, purse=purse)
-    beside = Setting(100, "counts", contexts=True, cells=True, listed=True, purse=purse)
-    assert alone.bounds(lengths, "rich", 2.0).short > 0
-    assert beside.bounds(lengths, "rich", 2.0).short == 0
-    assert alone.bounds(lengths, "long", 2.0).short == 0
+    alone, beside = (setting_of(100, lengths, cells=c, purse=purse) for c in (False, True))
+    assert alone.bounds("rich", 2.0).short > 0
+    assert beside.bounds("rich", 2.0).short == 0
+    assert alone.bounds("long", 2.0).short == 0
 
 
 def test_the_pilot_has_half_of_the_records_in_each_class() -> None:
@@ -233,71 +231,71 @@ def test_the_pilot_has_half_of_the_records_in_each_class() -> None:
 SHORT, LONG = np.array([40.0, 30.0, 20.0, 10.0]), np.array([10.0, 20.0, 30.0, 40.0])
 
 
-def pilot(short: Any = SHORT, long: Any = LONG, variance: float = 1e-6) -> Pilot:
-    return Pilot(Bounds(4, 2), short, long, (variance, variance), fourth=5)
+def kappa(short: Any = SHORT, long: Any = LONG, variance: float = 1e-6) -> float | None:
+    law = GaussianNoise(Fraction(variance))
+    return measured_kappa(lengths_of(TWO), 2, Noisy(short, law), Noisy(long, law), fourth=5)
 
 
 def test_kappa_by_hand() -> None:
     """Of four items the first is left out: A = .01+.01+.09, and P = (.49+.64+.81)/9 of the rest."""
-    assert pilot().kappa(lengths_of(TWO)) == pytest.approx(1.5 * sqrt(0.11 / (1.94 / 9)), rel=1e-4)
+    assert kappa() == pytest.approx(1.5 * sqrt(0.11 / (1.94 / 9)), rel=1e-4)
 
 
 def test_kappa_has_nothing_of_the_top_of_a_noisy_list() -> None:
     """An item is there because of its noise: what it says of tastes is noise too."""
-    lengths = lengths_of(TWO)
-    same = pilot(SHORT, SHORT)
-    assert same.kappa(lengths) is None
+    assert kappa(SHORT, SHORT) is None
     top = np.array([90.0, 30.0, 20.0, 10.0])
-    assert pilot(top, SHORT * 1.5 + np.array([30, -15, -10, -5])).kappa(lengths) is None
+    assert kappa(top, SHORT * 1.5 + np.array([30, -15, -10, -5])) is None
 
 
 def test_kappa_is_not_known_where_noise_hides_it() -> None:
-    lengths = lengths_of(TWO)
     # A = 0.11 − 3v stands against 4v·√15, where v is that of both shares: 2·variance/100².
     limit = 0.11 / (3 + 4 * sqrt(15)) / 2 * 100**2
-    assert pilot(variance=0.99 * limit).kappa(lengths) is not None
-    assert pilot(variance=1.01 * limit).kappa(lengths) is None
-    near = pilot(SHORT, SHORT + np.array([0, 0.5, -0.5, 0])).kappa(lengths)
+    assert kappa(variance=0.99 * limit) is not None
+    assert kappa(variance=1.01 * limit) is None
+    near = kappa(SHORT, SHORT + np.array([0, 0.5, -0.5, 0]))
     assert near == KAPPA, "no less than what is taken where it is not known"
 
 
 # ---- the head ------------------------------------------------------------------------------------
 
 
-def setting_of(items: int, aim: Any = "counts", *, cells: bool = False, **more: Any) -> Setting:
-    purse = Purse(Epsilon(1 - SIZES), ones=True)
-    return Setting(items, aim, cells, cells, **{"listed": True, "purse": purse, **more})
-
-
 MANY = lengths_of({2: 10.0**5, 30: 10.0**5})
 """Users enough to see each of so few items."""
 
 
+def setting_of(
+    items: int, lengths: RowLengths = MANY, aim: Any = "counts", *, cells: bool = False, **more: Any
+) -> Setting:
+    given = {"listed": True, "purse": Purse(Epsilon(1 - SIZES), ones=True), **more}
+    return Setting(items, aim, cells, cells, lengths=lengths, **given)
+
+
 def test_sizes_of_the_head() -> None:
-    assert [setting_of(m).head(MANY) for m in (3, 4, 63, 64, 10**5)] == [0, 1, 15, 16, 16]
-    assert [setting_of(m, "top").head(MANY) for m in (64, 400)] == [16, 16]
-    split = [setting_of(m, "recommend", cells=True) for m in (64, 119, 10**4)]
-    assert [one.head(MANY) for one in split] == [16, 29, 30]
-    assert all(one.splits(MANY) for one in split)
-    assert setting_of(400, "recommend").head(MANY) == 16
-    assert setting_of(400, listed=False).head(MANY) == 0
+    assert [setting_of(m).head for m in (3, 4, 63, 64, 10**5)] == [0, 1, 15, 16, 16]
+    assert [setting_of(m, aim="top").head for m in (64, 400)] == [16, 16]
+    split = [setting_of(m, aim="recommend", cells=True) for m in (64, 119, 10**4)]
+    assert [one.head for one in split] == [16, 29, 30]
+    assert all(one.splits for one in split)
+    assert setting_of(400, aim="recommend").head == 16
+    assert setting_of(400, listed=False).head == 0
 
 
 def test_few_users_of_many_items_are_looked_at_twice() -> None:
     """At ε = 1 where users are fewer than half of the items: then no head is split."""
     users = round(MANY.users)
-    assert not setting_of(2 * users - 1).zooms(MANY)
-    assert setting_of(2 * users + 1).zooms(MANY)
-    assert not setting_of(2 * users + 1, listed=False).zooms(MANY)
-    assert [setting_of(m).zooms(lengths_of({2: 5.0})) for m in (29, 30)] == [False, True]
-    few = setting_of(2 * users + 1, "recommend", cells=True)
-    assert not few.splits(MANY)
-    assert few.head(MANY) == 16
+    assert not setting_of(2 * users - 1).zooms
+    assert setting_of(2 * users + 1).zooms
+    assert not setting_of(2 * users + 1, listed=False).zooms
+    assert [setting_of(m, lengths_of({2: 5.0})).zooms for m in (29, 30)] == [False, True]
+    few = setting_of(2 * users + 1, aim="recommend", cells=True)
+    assert not few.splits
+    assert few.head == 16
     rich = lengths_of({2: 10.0**5, 30: 10.0**5}, rich=True)
-    assert sum(few.shares("long", MANY).values()) == 1
-    assert "zoom" in few.shares("long", MANY)
-    assert "zoom" not in few.shares("short", MANY)
-    assert "pilot" in setting_of(100).shares("long", rich)
+    assert sum(few.shares("long").values()) == 1
+    assert "zoom" in few.shares("long")
+    assert "zoom" not in few.shares("short")
+    assert "pilot" in setting_of(100, rich).shares("long")
 
 
 def test_the_second_look_is_at_the_fewest_items_with_much_of_the_records() -> None:
@@ -314,8 +312,8 @@ def test_bounds_of_the_head_and_of_the_total() -> None:
     assert bound_inside(np.array([0.0]), 15.0) == 1
     assert bound_inside(np.array([1e18]), 1.0) == LARGEST_BOUND, "within 64 bits"
     dear, cheap = (Purse(Epsilon(Fraction(price)), ones=False) for price in ("1e6", "1e-6"))
-    assert bound_of_total(lengths_of(TWO), dear, Fraction(1, 2)) == 4
-    assert bound_of_total(lengths_of(TWO), cheap, Fraction(1, 2)) == 1
+    assert setting_of(9, lengths_of(TWO), purse=dear).bound_of_total() == 4
+    assert setting_of(9, lengths_of(TWO), purse=cheap).bound_of_total() == 1
 
 
 def test_a_path_without_kappa_is_that_of_less_error() -> None:
@@ -324,12 +322,11 @@ def test_a_path_without_kappa_is_that_of_less_error() -> None:
     for users in (10.0, 10**3, 10**5, 10**7):
         lengths = lengths_of({2: users, 12: users, 300: users / 30}, rich=True)
         purse = Purse(Epsilon(Fraction(1)), ones=True)
-        setting = Setting(200, "counts", contexts=False, cells=False, listed=True, purse=purse)
-        once = setting.bounds(lengths, "rich", KAPPA).error
-        again = setting.bounds(lengths, "long", KAPPA).error
+        setting = setting_of(200, lengths, purse=purse)
+        once, again = setting.bounds("rich", KAPPA).error, setting.bounds("long", KAPPA).error
         noise = purse.head_variance(Fraction(85, 1000), 16)
-        shares.append(setting.path_without_kappa(lengths))
+        shares.append(setting.path_without_kappa())
         assert shares[-1] == ("rich" if once < again + 20 * noise else "long")
     assert len(set(shares)) == 2
-    setting = Setting(3, "counts", contexts=False, cells=False, listed=True, purse=purse)
-    assert setting.path_without_kappa(lengths) == "rich", "there is no head, and more for the items"
+    few = setting_of(3, lengths, purse=purse)
+    assert few.path_without_kappa() == "rich", "there is no head, and more for the items"

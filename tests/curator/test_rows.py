@@ -39,7 +39,6 @@ from crowdtally.curator.row_questions import (
     UsersInside,
     Whole,
     row_table,
-    users_table,
 )
 from crowdtally.curator.table import Measured, MembersTable
 from crowdtally.errors import CrowdtallyError
@@ -220,7 +219,7 @@ def question(measures: list[Measure], rows: UserRows) -> RowQuestion:
     layout = grid(Domain(range(3)).axes)
     cells = {Lengths: Numbered("bin", BINS), Whole: Numbered("total", 1)}
     tables = [
-        row_table(f"table {place}", cells.get(type(one), layout), ONE, one, rows)  # type: ignore[arg-type]
+        row_table(f"table {place}", cells.get(type(one), layout), ONE, one, rows)
         for place, one in enumerate(measures)
     ]
     return RowQuestion(tuple(tables), rows, tuple(measures))
@@ -277,14 +276,15 @@ def test_bounds_by_hand() -> None:
 
 def test_a_table_of_users_in_contexts_has_a_draw_for_each_context() -> None:
     cells = Picked(grid(Domain(range(40), {"day": range(4)}).axes), np.arange(32))
-    table = users_table("split_head", cells, ONE, 4, ranked=False)
+    users = UsersInside(tuple(range(8)), in_contexts=True)
+    table = row_table("split_head", cells, ONE, users, ONCE)
     assert isinstance(table, Measured)
     assert (table.blocks, table.phantoms, table.epsilon) == (4, phantoms_for(8), ONE)
     assert table.law.blocks == 4
-    ranked = users_table("split_head", cells, ONE, 4, ranked=True)
+    ranked = row_table("split_head", cells, ONE, users, ONCE, ranked=True)
     assert isinstance(ranked, Measured)
     assert ranked.phantoms == 0
-    gaussian = users_table("split_head", cells, Rho(Fraction(1, 8)), 4, ranked=False)
+    gaussian = row_table("split_head", cells, Rho(Fraction(1, 8)), users, ONCE)
     assert isinstance(gaussian, MembersTable)
     assert gaussian.l2_squared == 8  # K: the cells of one context, of which she is in each once
 
@@ -296,7 +296,7 @@ def test_two_classes_cost_what_one_does() -> None:
     def paid(*asked: tuple[Measure, int]) -> list[str]:
         measures = [one for one, _ in asked]
         tables = [
-            row_table(f"{place}", layout, Epsilon(Fraction(price)), one, ONCE)  # type: ignore[arg-type]
+            row_table(f"{place}", layout, Epsilon(Fraction(price)), one, ONCE)
             for place, (one, price) in enumerate(asked)
         ]
         return [part.name for part in RowQuestion(tuple(tables), ONCE, tuple(measures)).parts()]
@@ -318,6 +318,6 @@ def test_two_classes_cost_what_one_does() -> None:
 def test_sums_of_records_are_no_users(price: Epsilon | Rho) -> None:
     """Nothing bounds what a user adds to them."""
     layout = grid(Domain(range(3)).axes)
-    table = users_table("head", layout, price, 1, ranked=True)
+    table = row_table("head", layout, price, UsersInside((0, 1, 2)), ONCE, ranked=True)
     with pytest.raises(CrowdtallyError, match="distinct users"):
         table.publish(Counts(3, [0], [5], 3, squared=3), SystemDraws())  # type: ignore[arg-type]

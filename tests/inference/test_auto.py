@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, hypot, log, sqrt
+from math import exp, hypot, inf, log, sqrt
 
 import numpy as np
 import pytest
 
 from crowdtally.core.counts import Keeping
+from crowdtally.core.layout import ITEMS, SIZES
 from crowdtally.errors import UsageError
 from crowdtally.inference.auto import _bent, estimate_auto, joined
-from crowdtally.inference.facts import AutoFacts, Chosen, Scaled, Summary
+from crowdtally.inference.facts import AutoFacts, Chosen, Noisy
 from crowdtally.inference.heads import blended
-from crowdtally.inference.rows import BINS, RowLengths, bin_of, row_lengths
+from crowdtally.inference.rows import BINS, RowLengths, bin_of
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
@@ -30,8 +31,8 @@ def laplace(scale: Fraction | int) -> DiscreteLaplace:
     return DiscreteLaplace(scale / GRID, GRID)
 
 
-def table(values, bound: int, scale: Fraction | int = SURE, law: NoiseLaw | None = None) -> Scaled:
-    return Scaled(np.asarray(values, dtype=float), law or laplace(scale), bound)
+def table(values, bound: int, scale: Fraction | int = SURE, law: NoiseLaw | None = None) -> Noisy:
+    return Noisy(np.asarray(values, dtype=float), law or laplace(scale), bound)
 
 
 def users(sd: float = 0.01, **bins: float) -> RowLengths:
@@ -39,7 +40,7 @@ def users(sd: float = 0.01, **bins: float) -> RowLengths:
     noisy = np.zeros(BINS)
     for name, number in bins.items():
         noisy[bin_of(int(name[1:]))] = number
-    return row_lengths(noisy, sd)
+    return RowLengths(noisy, sd)
 
 
 def zipf(size: int, total: float) -> np.ndarray:
@@ -95,15 +96,18 @@ def test_any_release_has_sound_estimates(size: int, path, law: NoiseLaw):
         sound(replace(facts, items=table(-values, 3, law=law)))  # hardly anything is above 0
         if size > 4:
             places = np.argsort(-values)[: size // 4]
-            head = Chosen(places, values[places] * 2, IntervalNoise(Fraction(1, 9), len(places)))
+            law = IntervalNoise(Fraction(1, 9), len(places))
+            head = Chosen(values[places] * 2, law, places=places)
             sound(replace(facts, head=head, total=table([900.0], 9, 20)))
-            repeats = replace(head, law=laplace(9), theta=3)
+            repeats = replace(head, law=laplace(9), bound=3)
             sound(replace(facts, head=repeats, repeats=True))
 
 
-def test_nothing_to_read_is_refused():
-    with pytest.raises(UsageError, match="without a table"):
-        estimate_auto(AutoFacts(2, ONES, "short", None))
+@pytest.mark.parametrize("named", [SIZES.name, ITEMS.name])
+def test_a_release_without_sizes_or_items_is_refused(named: str):
+    tables = {named: table(np.zeros(BINS), 1)}
+    with pytest.raises(UsageError, match="a table of sizes, and one of all items"):
+        AutoFacts.of(BINS, tables, "short", 0.55, rich=False, repeats=False)
 
 
 # ---- Short rows, and long ones of which most were counted whole ----------------------------------
@@ -114,7 +118,6 @@ def test_short_rows_without_noise_are_exact():
     found = estimate_auto(AutoFacts(50, ONES, "short", table(truth, 3)))
     assert found.items.mean == pytest.approx(truth, rel=0.01)
     assert found.total.mean == pytest.approx(ONES.records, rel=1e-3)
-    assert found.items.kept_share == pytest.approx(1, abs=1e-3)
     assert found.items.calibrated
     assert (found.items.high - found.items.low)[0] < 0.02 * truth[0]
 
@@ -126,7 +129,6 @@ def test_what_short_rows_lose_is_put_back():
     found = estimate_auto(facts)
     assert found.items.mean == pytest.approx(zipf(50, 7500), rel=0.02)
     assert found.factors == pytest.approx(1 / kept, rel=0.01)
-    assert found.items.kept_share == pytest.approx(kept, rel=0.01)
     assert found.scatter == pytest.approx(0.3 * (1 - kept))
     assert found.total.deviation == pytest.approx(0.7 * (1 - kept) * 7500, rel=0.02)
     place, largest = 0, found.items.mean[0]
@@ -198,9 +200,6 @@ def test_two_classes_are_added_and_only_long_rows_are_scaled_up():
     assert found.factors == pytest.approx(1 / kept, rel=0.01)
     assert found.items.bounded == pytest.approx(facts.short.values + facts.items.values, rel=0.02)
     assert found.total.mean == pytest.approx(LONG.records, rel=0.01)
-    assert found.items.kept_share == pytest.approx(
-        found.items.bounded.sum() / truth.sum(), rel=0.01
-    )
 
 
 def test_kappa_says_how_far_long_rows_may_differ():
@@ -288,9 +287,9 @@ def test_weak_lengths_scale_nothing_up():
     assert ratio > found.total.high / found.total.mean
 
 
-def head_of(values, law: NoiseLaw | None = None, theta: int | None = None) -> Chosen:
+def head_of(values, law: NoiseLaw | None = None, bound: float = inf) -> Chosen:
     places = np.arange(len(values))
-    return Chosen(places, np.asarray(values, dtype=float), law or laplace(SURE), theta)
+    return Chosen(np.asarray(values, dtype=float), law or laplace(SURE), bound, places=places)
 
 
 def test_a_sharp_head_is_believed_and_the_rest_adds_up():
@@ -344,7 +343,7 @@ def test_items_are_joined_with_their_cells_by_inverse_variance():
     found = joined(one, two)
     assert found.values == pytest.approx([(8 * 100 + 110) / 9, (8 * 50 + 40) / 9])
     assert found.std == pytest.approx(sqrt(1 / (1 / 18 + 1 / 144)), rel=1e-5)
-    bells = [Scaled(part.values, GaussianNoise(part.law.scale**2, GRID), 5) for part in (one, two)]
+    bells = [Noisy(part.values, GaussianNoise(part.law.scale**2, GRID), 5) for part in (one, two)]
     assert joined(*bells).values == pytest.approx(found.values)
     assert joined(*bells).std == pytest.approx(sqrt(1 / (1 / 9 + 1 / 72)), rel=1e-5)
 
@@ -362,8 +361,9 @@ def test_a_summary_is_brought_to_all_records(measured: bool):
     kept = LONG.kept(20)[0]
     values = np.rint(kept * truth + rng.laplace(0, 10, 4000))
     places = np.flatnonzero(np.abs(values) >= 60)
-    summary = Summary(places, values[places], DiscreteLaplace(Fraction(10)), Keeping(60), 20)
-    facts = AutoFacts(4000, LONG, "long", None, summary=summary)
+    law, keeping = DiscreteLaplace(Fraction(10)), Keeping(60)
+    summary = Chosen(values[places], law, 20, places=places, keeping=keeping)
+    facts = AutoFacts(4000, LONG, "long", summary)
     if measured:
         facts = replace(facts, total=table([truth.sum()], 2000))
     found = estimate_auto(facts)

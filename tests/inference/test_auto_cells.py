@@ -12,8 +12,8 @@ import pytest
 from crowdtally.errors import UsageError
 from crowdtally.inference.auto import AutoEstimates, estimate_auto
 from crowdtally.inference.auto_cells import RATIOS, CellEstimates, estimate_cells
-from crowdtally.inference.facts import AutoFacts, Chosen, Scaled
-from crowdtally.inference.rows import BINS, RowLengths, row_lengths
+from crowdtally.inference.facts import AutoFacts, Chosen, Noisy
+from crowdtally.inference.rows import BINS, RowLengths
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
@@ -33,7 +33,7 @@ def laplace(scale: float) -> DiscreteLaplace:
 def rows(*users: float, sd: float = 0.01) -> RowLengths:
     noisy = np.zeros(BINS)
     noisy[: len(users)] = users
-    return row_lengths(noisy, sd)
+    return RowLengths(noisy, sd)
 
 
 ONES = rows(float(COUNTS.sum()))
@@ -54,9 +54,9 @@ def facts_of(
     rng = np.random.default_rng(seed)
     noise = 0.0 if scale < 1 else rng.laplace(0, scale, cells.shape)
     return AutoFacts(
-        len(cells), lengths, path, Scaled(cells.sum(axis=1), laplace(0.01), bound),
-        cells=Scaled(cells + noise, law or laplace(scale), bound),
-        totals=Scaled(cells.sum(axis=0), laplace(0.01), bound),
+        len(cells), lengths, path, Noisy(cells.sum(axis=1), laplace(0.01), bound),
+        cells=Noisy(cells + noise, law or laplace(scale), bound),
+        totals=Noisy(cells.sum(axis=0), laplace(0.01), bound),
     )  # fmt: skip
 
 
@@ -183,8 +183,8 @@ def test_far_above_the_noise_the_measured_counts_by_its_variance():
 
 
 def test_shares_are_weighed_by_variance_and_never_below_half_the_noise():
-    cells = Scaled(np.array([[30.0, 10.0], [10.0, -90.0]]), laplace(2), 1)
-    totals = Scaled(np.array([60.0, -5.0]), laplace(4), 1)
+    cells = Noisy(np.array([[30.0, 10.0], [10.0, -90.0]]), laplace(2), 1)
+    totals = Noisy(np.array([60.0, -5.0]), laplace(4), 1)
     facts = replace(facts_of(np.ones((2, 2))), cells=cells, totals=totals)
     _, found = both(facts)
     one, two = 1 / (2 * 16), 1 / (2 * 2 * 4)
@@ -242,7 +242,7 @@ def test_a_head_in_each_context_speaks_there():
     places = np.arange(10)
     law = IntervalNoise(Fraction(1), 10)
     rng = np.random.default_rng(4)
-    head = Chosen(places, truth[:10] + rng.normal(0, law.std(), (10, 4)), law)
+    head = Chosen(truth[:10] + rng.normal(0, law.std(), (10, 4)), law, places=places)
     found, alone = both(facts)
     with_head = estimate_cells(replace(facts, head_cells=head), found)
     error, before = (
@@ -261,7 +261,7 @@ def test_each_context_has_a_scatter_of_its_own():
     values = alone.cells.mean[:10].copy()
     values[:, 3] *= 1 + np.tile([0.9, -0.9], 5)
     noise = GaussianNoise(Fraction(round((0.4 * values[:, 3].mean()) ** 2)))
-    head = Chosen(np.arange(10), values, noise)
+    head = Chosen(values, noise, places=np.arange(10))
     moved = estimate_cells(replace(facts, head_cells=head), found).cells.mean[:10]
     part, before = moved / moved.sum(axis=1)[:, None], alone.cells.mean[:10]
     before = before / before.sum(axis=1)[:, None]

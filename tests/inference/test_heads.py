@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, hypot, sqrt
+from math import exp, hypot, inf, sqrt
 
 import numpy as np
 import pytest
@@ -20,9 +20,9 @@ REACH = 1.959964
 TRUTH = 9000 * np.arange(1, 17.0) ** -0.8
 
 
-def head_of(values, law: NoiseLaw | None = None, theta: int | None = None) -> Chosen:
-    sure = DiscreteLaplace(Fraction(1000), Fraction(1, 1 << 20))
-    return Chosen(np.arange(len(values)), np.asarray(values, dtype=float), law or sure, theta)
+def head_of(values, law: NoiseLaw | None = None, bound: float = inf) -> Chosen:
+    sure, places = DiscreteLaplace(Fraction(1000), Fraction(1, 1 << 20)), np.arange(len(values))
+    return Chosen(np.asarray(values, dtype=float), law or sure, bound, places=places)
 
 
 def test_the_blend_is_that_of_the_variances():
@@ -62,7 +62,7 @@ def test_where_counts_are_far_off_the_measured_count():
 
 def test_a_head_of_scaled_rows_is_brought_to_the_counts_size():
     values = TRUTH / 1.5
-    found = blended(head_of(values, theta=4), TRUTH, np.zeros(16), 0.4, repeats=True)
+    found = blended(head_of(values, bound=4), TRUTH, np.zeros(16), 0.4, repeats=True)
     assert found is not None
     assert found.factor == pytest.approx(1.5)
     assert found.values == pytest.approx(TRUTH)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Keeping
-from crowdtally.errors import UsageError
-from crowdtally.inference.facts import ItemFacts, Noisy, Summary
-from crowdtally.inference.items import ItemEstimates, chances_among, estimate_items, kth_largest
+from crowdtally.inference.facts import Chosen, ItemFacts, Noisy
+from crowdtally.inference.items import chances_among, estimate_items, kth_largest
 from crowdtally.laws.laplace import DiscreteLaplace
 
 
@@ -29,9 +28,8 @@ def noise(rng: np.random.Generator, scale: float, size: int) -> np.ndarray:
 
 def test_a_small_domain_is_unbounded():
     law = DiscreteLaplace(Fraction(4))
-    found = estimate_items(ItemFacts(3, table=Noisy(np.array([100.0, 7, -6]), law), exact=True))
+    found = estimate_items(ItemFacts(3, Noisy(np.array([100.0, 7, -6]), law), exact=True))
     assert found.calibrated
-    assert found.kept_share == 1.0
     assert found.mean[0] == pytest.approx(100, abs=0.1)
     assert 0 < found.mean[2] < 4.5
     assert found.low[2] == 0
@@ -42,8 +40,9 @@ def test_a_summary_has_estimates_of_all_items():
     truth = np.append(np.full(50, 300.0), np.zeros(950))
     values = np.rint(truth + noise(rng, 10, 1000))
     places = np.flatnonzero(np.abs(values) >= 40)
-    summary = Summary(places, values[places], DiscreteLaplace(Fraction(10)), Keeping(40))
-    found = estimate_items(ItemFacts(1000, summary=summary))
+    law, keeping = DiscreteLaplace(Fraction(10)), Keeping(40)
+    summary = Chosen(values[places], law, places=places, keeping=keeping)
+    found = estimate_items(ItemFacts(1000, summary))
     assert not found.calibrated
     assert found.mean.sum() == pytest.approx(truth.sum(), rel=0.1)
 
@@ -51,28 +50,14 @@ def test_a_summary_has_estimates_of_all_items():
 def test_nothing_but_noise_stays_near_nothing():
     rng = np.random.default_rng(6)
     scale = 50.0
-    found = estimate_items(ItemFacts(2000, table=Noisy(noise(rng, scale, 2000), law(scale))))
+    found = estimate_items(ItemFacts(2000, Noisy(noise(rng, scale, 2000), law(scale))))
     assert not found.calibrated
-    assert found.kept_share == 1.0
     assert np.array_equal(found.bounded, found.mean)
     assert found.mean.mean() < 0.3 * scale
     assert np.isfinite(found.high).all()
 
 
-def test_no_table_is_refused():
-    with pytest.raises(UsageError, match="without a table"):
-        estimate_items(ItemFacts(5))
-
-
 # ---- Lists that follow from estimates, and the chance of being among the largest -----------------
-
-
-def estimates(*mean: float, own: float = 1.0) -> ItemEstimates:
-    counts = np.array(mean)
-    spread = np.full(len(counts), own)
-    return ItemEstimates(
-        counts, counts, counts, counts, spread, spread, counts, kept_share=1.0, calibrated=True
-    )
 
 
 def test_chances_add_up_and_match_draws():
@@ -86,10 +71,11 @@ def test_chances_add_up_and_match_draws():
 
 
 def test_chances_at_the_edges():
-    assert estimates(1, 2, 3).chance_among(3).tolist() == [1, 1, 1]
-    assert estimates(1, 2, 3).chance_among(0).tolist() == [0, 0, 0]
-    assert estimates(1, 2, 30, own=0.0).chance_among(1).tolist() == [0, 0, 1]
-    assert estimates(4, 4, 4, 4, own=0.0).chance_among(2) == pytest.approx([0.5] * 4)
+    counts, sure = np.array([1.0, 2.0, 30.0]), np.zeros(3)
+    assert chances_among(counts, np.ones(3), 3).tolist() == [1, 1, 1]
+    assert chances_among(counts, np.ones(3), 0).tolist() == [0, 0, 0]
+    assert chances_among(counts, sure, 1).tolist() == [0, 0, 1]
+    assert chances_among(np.full(4, 4.0), np.zeros(4), 2) == pytest.approx([0.5] * 4)
     assert chances_among(np.empty(0), np.empty(0), 3).shape == (0,)
 
 

@@ -11,7 +11,7 @@ import pytest
 from crowdtally.core.counts import Keeping
 from crowdtally.inference import mixing
 from crowdtally.inference.empirical_bayes import by_magnitude, within
-from crowdtally.inference.facts import Summary
+from crowdtally.inference.facts import Chosen
 from crowdtally.inference.items import chances_among, from_summary
 from crowdtally.inference.mixing import posterior, sparse_posterior
 from crowdtally.inference.posterior import LEVEL, Noise, Posterior
@@ -226,7 +226,7 @@ RULES = {
 }
 
 
-def summary(keeping: Keeping, seed: int = 1) -> tuple[np.ndarray, Summary]:
+def summary(keeping: Keeping, seed: int = 1) -> tuple[np.ndarray, Chosen]:
     rng = np.random.default_rng(seed)
     truth = np.rint(np.where(rng.random(SIZE) < 0.1, 150 * rng.pareto(1.5, SIZE), 0))
     values = truth + rng.geometric(1 - np.exp(-1 / 20), SIZE)
@@ -237,7 +237,8 @@ def summary(keeping: Keeping, seed: int = 1) -> tuple[np.ndarray, Summary]:
         assert keeping.threshold is not None
         kept &= rng.random(SIZE) < weight / float(keeping.threshold)
     places = np.flatnonzero(kept)
-    return truth, Summary(places, values[places].astype(float), LAW_CENSORED, keeping)
+    found = values[places].astype(float)
+    return truth, Chosen(found, LAW_CENSORED, places=places, keeping=keeping)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -273,7 +274,8 @@ def test_any_number_of_cells():
     kept, others = sparse_posterior(found, 10**18, LEVEL)
     assert np.isfinite(kept.mean).all()
     assert others.mean[0] < 1
-    nothing = Summary(np.empty(0, dtype=np.int64), np.empty(0), LAW_CENSORED, Keeping(60))
+    no_places = np.empty(0, dtype=np.int64)
+    nothing = Chosen(np.empty(0), LAW_CENSORED, places=no_places, keeping=Keeping(60))
     for size in (10, 10**9):
         kept, others = sparse_posterior(nothing, size, LEVEL)
         assert kept.mean.shape == (0,)
@@ -297,53 +299,45 @@ def test_the_chance_of_missing_is_that_of_the_rule(rule):
         assert chance == pytest.approx(missing, rel=0.01)
 
 
-# ---- Cells that are not told apart from noise have no more than is left for them -----------------
+# ---- Cells that noise may explain have no more than is left for them -----------------------------
 
 
 SIZE_SPARSE = 100_000
 
 
 def posterior_sparse() -> tuple[Posterior, np.ndarray]:
-    """One large cell, one doubtful one, some small ones, and many of which nothing is said."""
-    found, said = Posterior.empty(SIZE_SPARSE), np.zeros(SIZE_SPARSE, dtype=np.bool_)
-    said[:50] = True
+    """One large cell, one doubtful one, some small ones, and many that were not published."""
+    found, seen = Posterior.empty(SIZE_SPARSE), np.zeros(SIZE_SPARSE, dtype=np.bool_)
+    seen[:50] = True
     found.mean[:], found.variance[:], found.high[:] = 0.05, 0.2, 3.0
     found.mean[:50], found.variance[:50] = 0.5, 2.0
     found.mean[0], found.low[0], found.high[0], found.variance[0] = 400.0, 380.0, 420.0, 100.0
     found.mean[1], found.variance[1], found.high[1] = 20.0, 40.0, 30.0
-    return found, said
-
-
-def copied(found: Posterior) -> Posterior:
-    return Posterior(*(part.copy() for part in found.parts()))
+    return found, seen
 
 
 def test_they_add_up_to_what_is_left() -> None:
-    (before, said), (own, _) = posterior_sparse(), posterior_sparse()
-    whole = copied(own)
-    within(900.0, said, own, whole)
-    assert whole.mean.sum() == pytest.approx(900.0, rel=1e-6)
-    assert whole.mean[0] == 400.0
-    assert 10.0 < whole.mean[1] < 20.0  # more evidence loses less
-    assert whole.mean[2] / before.mean[2] < whole.mean[1] / before.mean[1]
-    assert len(np.unique(whole.mean[50:])) == 1
-    assert (whole.variance[1:] > 0).all()
-    np.testing.assert_array_equal(whole.high, before.high)
-    np.testing.assert_array_equal(own.mean, whole.mean)
+    (before, seen), (found, _) = posterior_sparse(), posterior_sparse()
+    within(900.0, seen, found)
+    assert found.mean.sum() == pytest.approx(900.0, rel=1e-6)
+    assert found.mean[0] == 400.0
+    assert 10.0 < found.mean[1] < 20.0  # more evidence loses less
+    assert found.mean[2] / before.mean[2] < found.mean[1] / before.mean[1]
+    assert len(np.unique(found.mean[50:])) == 1
+    assert (found.variance[1:] > 0).all()
+    np.testing.assert_array_equal(found.high, before.high)
 
 
 def test_nothing_changes_where_there_is_enough() -> None:
-    (before, said), (own, _) = posterior_sparse(), posterior_sparse()
-    whole = copied(own)
-    within(1e6, said, own, whole)
-    np.testing.assert_array_equal(whole.mean, before.mean)
+    (before, seen), (found, _) = posterior_sparse(), posterior_sparse()
+    within(1e6, seen, found)
+    np.testing.assert_array_equal(found.mean, before.mean)
 
 
-def test_nothing_is_left_where_what_is_told_apart_is_all() -> None:
-    own, said = posterior_sparse()
-    whole = copied(own)
-    within(300.0, said, own, whole)
-    assert whole.mean.sum() == pytest.approx(400.0, abs=1e-3)
+def test_nothing_is_left_where_large_cells_have_all() -> None:
+    found, seen = posterior_sparse()
+    within(300.0, seen, found)
+    assert found.mean.sum() == pytest.approx(400.0, abs=1e-3)
 
 
 def test_cells_far_below_the_line_do_not_matter() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from crowdtally.errors import UsageError
 from crowdtally.inference import rows
-from crowdtally.inference.rows import BINS, BOUNDS, HIGH, LOW, RowLengths, bin_of, row_lengths
+from crowdtally.inference.rows import BINS, BOUNDS, HIGH, LOW, RowLengths, bin_of
 
 SD = 10.0
 
@@ -19,7 +19,7 @@ def lengths(*users: float, start: int = 1, sd: float = SD, rich_from: float = np
     noisy = np.zeros(BINS)
     first = bin_of(start)
     noisy[first : first + len(users)] = users
-    return row_lengths(noisy, sd, rich_from)
+    return RowLengths(noisy, sd, rich_from)
 
 
 def test_bins_follow_each_other_and_bounds_too():
@@ -31,7 +31,7 @@ def test_bins_follow_each_other_and_bounds_too():
 
 def test_another_number_of_bins_is_refused():
     with pytest.raises(UsageError, match="19 bins: received"):
-        row_lengths(np.zeros(13), 1.0)
+        RowLengths(np.zeros(13), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,23 @@ def test_a_bin_joins_the_run_above_its_limit(far: int, limit: float):
     noisy[0] = 1000.0
     for times, last in ((limit + 0.01, far), (limit, 0)):
         noisy[far] = times * SD
-        assert row_lengths(noisy, SD).run == (0, last)
+        assert RowLengths(noisy, SD).run == (0, last)
 
 
 def test_doubling_bins_have_a_lower_limit_next_to_the_run():
     noisy = np.zeros(BINS)
     noisy[12], noisy[13], noisy[11] = 1000.0, 3.6 * SD, 3.4 * SD
-    assert row_lengths(noisy, SD).run == (12, 13)
+    assert RowLengths(noisy, SD).run == (12, 13)
 
 
 def test_the_run_goes_on_from_where_it_came():
     noisy = np.zeros(BINS)
     noisy[[8, 10, 12, 6]] = [1000, 60, 60, 46]
-    assert row_lengths(noisy, SD).run == (6, 12)
+    assert RowLengths(noisy, SD).run == (6, 12)
     noisy[10] = 0.0
-    assert row_lengths(noisy, SD).run == (6, 12)  # 6.0 deviations at a distance of 4
+    assert RowLengths(noisy, SD).run == (6, 12)  # 6.0 deviations at a distance of 4
     noisy[12] = 54.0
-    assert row_lengths(noisy, SD).run == (6, 8)
+    assert RowLengths(noisy, SD).run == (6, 8)
 
 
 def test_weak_is_below_five_deviations():
@@ -72,7 +72,7 @@ def test_the_law_is_the_best_lognormal():
         *(0.5 * (1 + erf((log(high + 0.5) - 3.0) / 0.8 / sqrt(2))) for high in HIGH[:-1]),
         1.0,
     ])  # fmt: skip
-    found = row_lengths(50_000 * truth, 5.0)._law
+    found = RowLengths(50_000 * truth, 5.0)._law
     assert found == pytest.approx(50_000 * truth, abs=0.01)
 
 
@@ -86,16 +86,16 @@ def test_users_lie_between_the_law_and_the_measured():
 
 
 def test_two_bins_after_the_run_are_taken_from_the_law():
-    noisy = row_lengths(np.zeros(BINS), SD).noisy.copy()
+    noisy = RowLengths(np.zeros(BINS), SD).noisy.copy()
     noisy[8:12] = [500, 400, 200, 100]
     noisy[12:14] = [30, 20]
-    found = row_lengths(noisy, SD)
+    found = RowLengths(noisy, SD)
     assert found.run == (8, 11)
     assert found.longest == HIGH[13]
     law = found._law[12]
     more = law + law**2 / (law**2 + SD**2) * (min(noisy[12], 3 * SD) - law)
     assert found.users_in[12] == pytest.approx(more)
-    rich = row_lengths(noisy, SD, rich_from=100.0)
+    rich = RowLengths(noisy, SD, rich_from=100.0)
     assert rich.rich
     assert rich.users_in[12] == pytest.approx(more / 2)
     assert not found.users_in[14:].any()
@@ -135,7 +135,7 @@ def test_single_bins_are_exact():
 def test_doubling_bins_are_integrals_of_their_density(slope: float):
     noisy = np.zeros(BINS)
     noisy[9:13] = 4000.0 * 2.0 ** (slope * np.arange(4))
-    found = row_lengths(noisy, 1.0)
+    found = RowLengths(noisy, 1.0)
     gamma = found._slopes[11]
     t = np.linspace(LOW[11] - 0.5, HIGH[11] + 0.5, 400_001)
     density = t ** (gamma - 1)
@@ -149,7 +149,7 @@ def test_doubling_bins_are_integrals_of_their_density(slope: float):
 def test_the_slope_is_half_the_log_of_the_neighbours():
     noisy = np.zeros(BINS)
     noisy[9:12] = [4000, 2000, 3000]
-    found = row_lengths(noisy, 1.0)
+    found = RowLengths(noisy, 1.0)
     users = found.users_in
     expected = 0.5 * log((users[11] + 1) / (users[9] + 1), 2)
     assert found._slopes[10] == pytest.approx(expected)
@@ -203,7 +203,7 @@ def test_doubt_is_the_effect_of_the_noise():
     kept, step = found.kept(3)[0], 0.01
     effects = []
     for k in range(8):
-        moved = row_lengths(found.noisy, 1.0)
+        moved = RowLengths(found.noisy, 1.0)
         users = found.users_in.copy()
         users[k] += step
         moved.__dict__["users_in"] = users
@@ -219,7 +219,7 @@ def test_doubt_is_the_effect_of_the_noise():
 
 
 def test_nobody_is_at_least_one():
-    nobody = row_lengths(np.full(BINS, -5.0), 1.0)
+    nobody = RowLengths(np.full(BINS, -5.0), 1.0)
     assert nobody.weak
     assert nobody.users == nobody.records == 1.0
     assert nobody.kept(3)[0] == 1.0

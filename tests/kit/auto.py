@@ -47,7 +47,7 @@ class OfMany(AutoMethod):
     Where later tables may be paid for in ρ, they are.
     """
 
-    def known(self, lengths: RowLengths) -> tuple[RowLengths, Setting]:
+    def known(self, lengths: RowLengths) -> Setting:
         return super().known(RowLengths(LENGTHS, lengths.deviation))
 
     def _purse(self, lengths: RowLengths) -> Purse:
@@ -60,9 +60,9 @@ class OfMany(AutoMethod):
         return 0.0
 
     def _path(
-        self, course: Course, lengths: RowLengths
+        self, course: Course, setting: Setting
     ) -> Generator[Question, Noisy, tuple[Taken, float]]:
-        yield from super()._path(course, lengths)
+        yield from super()._path(course, setting)
         return ("long" if self.design.contexts else "rich"), KAPPA
 
 
@@ -80,7 +80,7 @@ def adaptive(folder: Path, name: str = "out", **options: Any) -> Path:
     assert isinstance(method, AutoMethod)
     with (
         patch("crowdtally.curator.publish.method_of", return_value=OfMany(method.design)),
-        patch.object(Setting, "head", return_value=2),
+        patch.object(Setting, "head", 2),
     ):
         publish(
             request, "made", folder / name, draws=SystemDraws(), tell=lambda _: None,

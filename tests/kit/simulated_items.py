@@ -11,11 +11,11 @@ import numpy as np
 
 from crowdtally.core.counts import Keeping
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.methods.auto_rules import KAPPA, Purse, Setting, bound_of_total
+from crowdtally.curator.methods.auto_rules import KAPPA, Purse, Setting
 from crowdtally.errors import UsageError
 from crowdtally.inference.auto import estimate_auto
-from crowdtally.inference.facts import AutoFacts, Chosen, Scaled
-from crowdtally.inference.rows import BINS, bin_of, row_lengths
+from crowdtally.inference.facts import AutoFacts, Chosen, Noisy
+from crowdtally.inference.rows import BINS, RowLengths, bin_of
 from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise, nodes, phantoms_for
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -88,23 +88,24 @@ def release(people: Crowd, rng: np.random.Generator, *, epsilon: float = 1.0) ->
     size, lengths = people.size, np.bincount(people.users)
     bins = np.bincount([bin_of(int(one)) for one in lengths if one], minlength=BINS)
     scale = 1 / (0.025 * epsilon)
-    read = row_lengths(bins + noise(rng, scale, BINS), sqrt(2) * scale)
+    read = RowLengths(bins + noise(rng, scale, BINS), sqrt(2) * scale)
     purse = Purse(Epsilon(Fraction(str(epsilon)) * Fraction("0.975")), ones=True)
-    setting = Setting(size, "counts", contexts=False, cells=False, listed=True, purse=purse)
-    shares = setting.shares("long", read)
-    theta = setting.bounds(read, "long", KAPPA).theta
-    most = bound_of_total(read, purse, shares["total"])
+    setting = Setting(
+        size, "counts", contexts=False, cells=False, listed=True, purse=purse, lengths=read
+    )
+    shares = setting.shares("long")
+    theta, most = setting.bounds("long", KAPPA).theta, setting.bound_of_total()
 
-    def measured(values: np.ndarray, bound: int, share: str) -> Scaled:
+    def measured(values: np.ndarray, bound: int, share: str) -> Noisy:
         scale = bound / float(shares[share] * Fraction(str(epsilon)))
-        return Scaled(values + noise(rng, scale, len(values)), law(scale), bound)
+        return Noisy(values + noise(rng, scale, len(values)), law(scale), bound)
 
     items = measured(people.rows(theta), theta, "items")
     total = measured(np.array([np.minimum(lengths, most).sum()]), most, "total")
     facts = AutoFacts(size, read, "long", items, total=total)
     places = np.sort(np.argsort(-estimate_auto(facts).items.mean)[:15])
     found = measured(people.truth[places], 15, "head")
-    return replace(facts, head=Chosen(places, found.values, found.law))
+    return replace(facts, head=Chosen(found.values, found.law, places=places))
 
 
 # ---- Pairs of simulated releases of which is known what changed, as ``changes`` sees them --------

@@ -15,7 +15,8 @@ from crowdtally.core.layout import Layout
 from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.scaling import GRID
 from crowdtally.curator.questions import TableQuestion
-from crowdtally.curator.table import AnyTable, MembersTable, Table, members_table
+from crowdtally.curator.summaries.base import Dense, Publishing
+from crowdtally.curator.table import AnyTable, Table, members_table
 from crowdtally.laws.interval import phantoms_for
 from crowdtally.ledger import Part
 
@@ -116,6 +117,7 @@ class UsersInside:
 
 
 Measure = Lengths | Whole | Scaled | Inside | UsersInside
+_WHOLE = Dense()
 
 
 @dataclass(frozen=True)
@@ -142,17 +144,16 @@ class RowQuestion(TableQuestion):
 
 
 def row_table(
-    name: str, cells: Layout, price: Price, measure: Lengths | Whole | Scaled | Inside,
-    rows: UserRows,
-) -> Table:  # fmt: skip
-    """The table of a measure, with the bound that the measure states."""
+    name: str, cells: Layout, price: Price, measure: Measure, rows: UserRows, *,
+    publishing: Publishing = _WHOLE, ranked: bool = False,
+) -> AnyTable:  # fmt: skip
+    """The table of a measure, with the bound that the measure states.
+
+    Distinct users have a few empty cells drawn beside them, except where only ranks matter.
+    """
+    if isinstance(measure, UsersInside):
+        blocks = cells.size // len(measure.places)
+        phantoms = 0 if ranked else phantoms_for(cells.size // blocks)
+        return members_table(name, name, cells, price, phantoms, blocks)
     l1, squared, unit = measure.bound(rows)
-    return Table(name, name, cells, price, l1, unit, squared=squared)
-
-
-def users_table(
-    name: str, cells: Layout, price: Price, blocks: int, *, ranked: bool
-) -> AnyTable | MembersTable:
-    """The table of distinct users. Where only ranks matter, no empty cells are drawn beside it."""
-    phantoms = 0 if ranked else phantoms_for(cells.size // blocks)
-    return members_table(name, name, cells, price, phantoms, blocks)
+    return Table(name, name, cells, price, l1, unit, publishing=publishing, squared=squared)

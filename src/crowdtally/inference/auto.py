@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import hypot, inf, sqrt
-from statistics import NormalDist
+from math import hypot, sqrt
 
 import numpy as np
 
-from crowdtally.errors import UsageError
 from crowdtally.inference.empirical_bayes import within
-from crowdtally.inference.facts import AutoFacts, Chosen, Floats, Scaled, Summary
+from crowdtally.inference.facts import AutoFacts, Chosen, Noisy
 from crowdtally.inference.heads import LOST, Head, blended
 from crowdtally.inference.items import ItemEstimates, from_summary
 from crowdtally.inference.mixing import posterior
-from crowdtally.inference.posterior import LEVEL, Posterior
+from crowdtally.inference.posterior import LEVEL, Floats, Posterior, normal_reach
 from crowdtally.inference.rows import RowLengths
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -60,34 +58,27 @@ class AutoEstimates:
 
 def estimate_auto(facts: AutoFacts, level: Fraction = LEVEL) -> AutoEstimates:
     """An estimate of every item and of their sum."""
-    if facts.summary is not None:
-        return _of_summary(facts, facts.summary, level)
-    if facts.items is None:
-        raise UsageError("items cannot be estimated without a table or a summary of their counts.")
+    if isinstance(facts.items, Chosen):
+        return _of_summary(facts, facts.items, level)
     table = facts.items if facts.cells is None else joined(facts.items, facts.cells)
-    if facts.path == "long":
-        return _of_long_rows(facts, table, level)
-    return _of_whole_rows(facts, table, level)
+    of_rows = _of_long_rows if facts.path == "long" else _of_whole_rows
+    return of_rows(facts, table, level)
 
 
-def joined(items: Scaled, cells: Scaled) -> Scaled:
+def joined(items: Noisy, cells: Noisy) -> Noisy:
     """Items measured twice, by themselves and as sums of their cells: by inverse variance."""
     one, two = items.std**-2, cells.std**-2 / cells.values.shape[1]
     values = (one * items.values + two * cells.values.sum(axis=1)) / (one + two)
-    part = Fraction(one / (one + two))
-    law = items.law
+    part, law = Fraction(one / (one + two)), items.law
     if isinstance(law, GaussianNoise):
         law = replace(law, variance=law.variance * part)
     elif isinstance(law, DiscreteLaplace):  # nearly: the table has most of the weight
         law = replace(law, scale=law.scale * Fraction(sqrt(part)))
-    return Scaled(values, law, items.bound)
+    return Noisy(values, law, items.bound)
 
 
-def _left(table: Scaled, level: Fraction, *, rare: bool = False) -> Posterior:
+def _left(table: Noisy, level: Fraction, *, rare: bool = False) -> Posterior:
     """What scaling left of each item.
-
-    The posterior's interval is right for items that were listed because they are large, the
-    noise's interval for items that were chosen beforehand: this one reaches over both.
 
     Args:
         table: as measured.
@@ -95,31 +86,29 @@ def _left(table: Scaled, level: Fraction, *, rare: bool = False) -> Posterior:
         rare: whether most counts are thought to be small. What a prior makes of noise is scaled up
             with the counts: so it makes less of it.
     """
-    y, margin = table.values, float(table.law.half_width(level) * table.law.unit)
+    y, unit = table.values, float(table.law.unit)
     if len(y) < FEWEST:
         mean = np.maximum(y, 0.0)
         found = Posterior(mean, mean, mean, mean, np.full(len(y), table.std**2))
     else:
-        found = posterior(y / float(table.law.unit), table.law, level=level, few=FEWEST, rare=rare)
-    low = np.minimum(found.low, np.maximum(y - margin, 0.0))
-    return replace(found, low=low, high=np.maximum(found.high, np.maximum(y + margin, 0.0)))
+        found = posterior(y / unit, table.law, level=level, few=FEWEST, rare=rare)
+    return found.reaching(y, float(table.law.half_width(level) * table.law.unit))
 
 
-def _of_whole_rows(facts: AutoFacts, table: Scaled, level: Fraction) -> AutoEstimates:
+def _of_whole_rows(facts: AutoFacts, table: Noisy, level: Fraction) -> AutoEstimates:
     """Where most rows were counted whole: one factor puts back what was cut off long ones."""
-    lengths, reach = facts.lengths, _reach(level)
-    split = 0 if facts.short is None else facts.short.bound
+    lengths, reach = facts.lengths, normal_reach(level)
+    left = _left(table, level)
+    short, short_sum, short_std, split = Posterior.empty(facts.size), 0.0, 0.0, 0.0
+    if facts.short is not None:
+        short, short_std, split = _left(facts.short, level), facts.short.std, facts.short.bound
+        short_sum = max(float(facts.short.values.sum()), 0.0)
     lost = 1 - lengths.kept(table.bound)[0]
     kept, shift = lengths.kept(table.bound, split)
-    halved = facts.path == "rich" and lost < _HALF
     unseen = lengths.unseen(table.bound)
+    halved = facts.path == "rich" and lost < _HALF
     if halved:
         kept, unseen = (1 + kept) / 2, unseen + lost / 2 * lengths.records
-    left = _left(table, level)
-    short, short_sum, short_std = Posterior.empty(facts.size), 0.0, 0.0
-    if facts.short is not None:
-        short, short_std = _left(facts.short, level), facts.short.std
-        short_sum = max(float(facts.short.values.sum()), 0.0)
     long_sum = max(float(table.values.sum()), 1.0) / kept
     total = short_sum + long_sum
     error = hypot(
@@ -135,36 +124,34 @@ def _of_whole_rows(facts: AutoFacts, table: Scaled, level: Fraction) -> AutoEsti
     heavy = (1 / kept - 1) * np.maximum(long, 1.0)  # records that come in rows of many
     own = short.variance + factor**2 * left.variance + (scatter * long) ** 2 + heavy
     spread, more = np.exp(reach * hypot(scatter, common)), reach * np.sqrt(heavy)
-    items = _estimates(
+    found = Posterior(
         whole,
         short.median + factor * left.median,
         short.low + factor * left.low / spread - more,
         short.high + factor * left.high * spread + more + unseen * whole / total,
-        (own, own + (common * long) ** 2),
-        (short.mean + left.mean, float(short.mean.sum()) + mass, total),
-        calibrated=not lengths.weak,
+        own,
     )
+    items = _estimates(lengths, found, (common * long) ** 2, short.mean + left.mean)
     sums = _whole(lengths, total, error, unseen, reach)
     return AutoEstimates(items, sums, np.full(facts.size, factor), scatter, common)
 
 
-def _of_long_rows(facts: AutoFacts, table: Scaled, level: Fraction) -> AutoEstimates:
+def _of_long_rows(facts: AutoFacts, table: Noisy, level: Fraction) -> AutoEstimates:
     """Where much was cut off: a measured total says how much, a head of whom."""
-    lengths, reach = facts.lengths, _reach(level)
+    lengths, reach = facts.lengths, normal_reach(level)
     kept = 0.5 if lengths.weak else lengths.kept(table.bound)[0]
     left, lost = _left(table, level, rare=True), 1 - kept
     if facts.zoom is not None:
         _look_again(left, facts.zoom, level)
     mass = max(float(left.mean.sum()), 1e-9)
     total, relative = _total(facts, table, kept, mass)
-    doubt = hypot(relative, 0.1 * min(1.0, 2 * lost))
+    usual, doubt = total / mass, hypot(relative, 0.1 * min(1.0, 2 * lost))
     scatter = (_LOST_REPEATS if facts.repeats else LOST) * lost
-    mean, factor = left.mean * (total / mass), np.full(facts.size, total / mass)
-    head = None
+    mean, factor, head = left.mean * usual, np.full(facts.size, usual), None
     if facts.head is not None and len(facts.head.places):
-        places = facts.head.places
-        variance = left.variance[places] * (total / mass) ** 2
-        head = blended(facts.head, mean[places], variance, lost, repeats=facts.repeats)
+        at = facts.head.places
+        variance = left.variance[at] * usual**2
+        head = blended(facts.head, mean[at], variance, lost, repeats=facts.repeats)
     if head is not None:
         factor = _bent(left.mean, table.scale, total, relative, head)
         mean = factor * left.mean
@@ -172,25 +159,25 @@ def _of_long_rows(facts: AutoFacts, table: Scaled, level: Fraction) -> AutoEstim
         if not facts.repeats:
             scatter = max(scatter, head.scatter / 2)
     factors = np.where(left.mean > 1e-6 * table.scale, mean / np.maximum(left.mean, 1e-9), factor)
-    factors = np.clip(factors, total / mass / 4, total / mass * 4)
+    factors = np.clip(factors, usual / 4, usual * 4)
     unseen = lengths.unseen(table.bound if facts.total is None else facts.total.bound)
-    heavy = _heavy(facts, table.bound, kept) * np.maximum(mean, 1.0)
-    own = factors**2 * left.variance + (scatter * mean) ** 2 + heavy
-    variance = own + (doubt * mean) ** 2
     sums = _whole(lengths, total, doubt * total, unseen, reach)
-    spread, more = float(np.exp(reach * hypot(scatter, doubt))), reach * np.sqrt(heavy)
-    low = left.low * factors / spread - more
-    high = left.high * factors * (max(spread, sums.high / total) if lengths.weak else spread) + more
-    median = left.median * factors
+    heavy = _heavy(facts, table.bound, kept) * np.maximum(mean, 1.0)
+    more, spread = reach * np.sqrt(heavy), float(np.exp(reach * hypot(scatter, doubt)))
+    above = max(spread, sums.high / total) if lengths.weak else spread
+    found = Posterior(
+        mean,
+        left.median * factors,
+        left.low * factors / spread - more,
+        left.high * factors * above + more,
+        factors**2 * left.variance + (scatter * mean) ** 2 + heavy,
+    )
+    common = (doubt * mean) ** 2
     if head is not None:
-        at = head.places
-        (low[at], high[at]), median[at] = head.interval(scatter, reach), head.mean
-        own[at] = head.variance
-        variance[at] = head.variance + (head.doubt(scatter) * head.mean) ** 2
-    items = _estimates(
-        mean, median, low, high, (own, variance), (left.mean, mass, total),
-        calibrated=not lengths.weak,
-    )  # fmt: skip
+        ends = head.interval(scatter, reach)
+        found.put(head.places, Posterior(head.mean, head.mean, *ends, head.variance))
+        common[head.places] = (head.doubt(scatter) * head.mean) ** 2
+    items = _estimates(lengths, found, common, left.mean)
     return AutoEstimates(items, sums, factor, scatter, relative)
 
 
@@ -199,13 +186,13 @@ def _look_again(left: Posterior, zoom: Chosen, level: Fraction) -> None:
 
     The prior is that of the second values: what chose the items is in the noise of the first.
     """
-    again = _left(Scaled(zoom.values, zoom.law, zoom.theta or 1), level)
+    again = _left(zoom, level)
     sums = float(left.mean[zoom.places].sum()), float(again.mean.sum())
     if min(sums) > 0:
         left.put(zoom.places, again.times(sums[0] / sums[1]))
 
 
-def _total(facts: AutoFacts, table: Scaled, kept: float, mass: float) -> tuple[float, float]:
+def _total(facts: AutoFacts, table: Noisy, kept: float, mass: float) -> tuple[float, float]:
     """N̂ and its relative error, from the total and the table's sum; the table's alone if weak."""
     lengths = facts.lengths
     if lengths.weak:  # nothing says what was lost: nothing is scaled up
@@ -222,7 +209,7 @@ def _total(facts: AutoFacts, table: Scaled, kept: float, mass: float) -> tuple[f
     return max(float(np.average(values, weights=weights)), mass, 1.0), relative
 
 
-def _measured_total(lengths: RowLengths, total: Scaled) -> tuple[float, float]:
+def _measured_total(lengths: RowLengths, total: Noisy) -> tuple[float, float]:
     """All records by the total cell, and how far that is off, relative to it."""
     kept = lengths.kept(total.bound)[0]
     value = max(float(total.values.sum()) / kept, 1.0)
@@ -230,7 +217,7 @@ def _measured_total(lengths: RowLengths, total: Scaled) -> tuple[float, float]:
     return value, max(error, 1e-9)
 
 
-def _heavy(facts: AutoFacts, bound: int, kept: float) -> float:
+def _heavy(facts: AutoFacts, bound: float, kept: float) -> float:
     """How much more counts vary than those of users who are as likely to have an item or not.
 
     A user whose row is scaled adds less than one, and stands for many records.
@@ -262,51 +249,48 @@ def _bent(z: Floats, scale: float, total: float, relative: float, head: Head) ->
     return np.asarray(factor * (max(total - wanted, 0.02 * total) / max(rest, 1e-9)))
 
 
-def _of_summary(facts: AutoFacts, summary: Summary, level: Fraction) -> AutoEstimates:
+def _of_summary(facts: AutoFacts, summary: Chosen, level: Fraction) -> AutoEstimates:
     """Of a domain that is too large to list: every cell's posterior over what its bound left."""
-    lengths, reach = facts.lengths, _reach(level)
-    kept = 0.5 if lengths.weak else lengths.kept(summary.bound or inf)[0]
+    lengths, reach = facts.lengths, normal_reach(level)
+    kept = 0.5 if lengths.weak else lengths.kept(summary.bound)[0]
     own = from_summary(summary, facts.size, level)
-    bounded = own.mean.copy()
-    unseen = lengths.unseen(0 if facts.total is None else facts.total.bound)
+    bounded, factor = own.mean.copy(), 1.0 if lengths.weak else 1 / kept
     if lengths.weak:
         total, relative = max(float(bounded.sum()), 1.0), 0.5
     else:
         total, relative = lengths.records, hypot(lengths.doubt(0), LOST * (1 - kept))
         if facts.total is not None:
             total, relative = _measured_total(lengths, facts.total)
-        own, said = own.times(1 / kept), np.zeros(facts.size, dtype=np.bool_)
-        said[summary.places] = True  # millions of small means must not add up to more than all
-        within(total, said, own, own.times(1.0))
+        own, seen = own.times(factor), np.zeros(facts.size, dtype=np.bool_)
+        seen[summary.places] = True  # millions of small means must not add up to more than all
+        within(total, seen, own)
     scatter = (_LOST_REPEATS if facts.repeats else LOST) * (1 - kept)
     spread = np.exp(reach * hypot(scatter, relative))
     variance = own.variance + (scatter * own.mean) ** 2
-    items = _estimates(
-        own.mean, own.median, own.low / spread, own.high * spread,
-        (variance, variance + (relative * own.mean) ** 2),
-        (bounded, kept * total, total), calibrated=not lengths.weak,
-    )  # fmt: skip
-    factor = np.full(facts.size, 1.0 if lengths.weak else 1 / kept)
+    found = Posterior(own.mean, own.median, own.low / spread, own.high * spread, variance)
+    items = _estimates(lengths, found, (relative * own.mean) ** 2, bounded)
+    unseen = lengths.unseen(0 if facts.total is None else facts.total.bound)
     sums = _whole(lengths, total, relative * total, unseen, reach)
-    return AutoEstimates(items, sums, factor, scatter, relative)
+    return AutoEstimates(items, sums, np.full(facts.size, factor), scatter, relative)
 
 
 def _estimates(
-    mean: Floats,
-    median: Floats,
-    low: Floats,
-    high: Floats,
-    variances: tuple[Floats, Floats],
-    bounded: tuple[Floats, float, float],
-    *,
-    calibrated: bool,
+    lengths: RowLengths, found: Posterior, common: Floats, bounded: Floats
 ) -> ItemEstimates:
-    """Estimates that lie in their intervals. ``bounded``: each count, their sum, all records."""
-    own, whole = np.sqrt(variances[0]), np.sqrt(variances[1])
+    """Estimates that lie in their intervals.
+
+    Args:
+        lengths: of the rows.
+        found: each item by itself.
+        common: what errors that all items share add to the variances.
+        bounded: the counts that bounding left.
+    """
+    mean, median, low, high, own = found.parts()
     low, high = np.clip(low, 0.0, mean), np.maximum(high, mean)
-    share = min(bounded[1] / max(bounded[2], 1e-9), 1.0)
-    median = np.clip(median, low, high)
-    return ItemEstimates(mean, median, low, high, whole, own, bounded[0], share, calibrated)
+    median, deviation = np.clip(median, low, high), np.sqrt(own + common)
+    return ItemEstimates(
+        mean, median, low, high, deviation, np.sqrt(own), bounded, calibrated=not lengths.weak
+    )
 
 
 def _whole(lengths: RowLengths, total: float, error: float, unseen: float, reach: float) -> Whole:
@@ -314,8 +298,3 @@ def _whole(lengths: RowLengths, total: float, error: float, unseen: float, reach
     if lengths.weak:  # nobody knows how much was lost: perhaps all that the bins leave room for
         high = max(high, lengths.records + lengths.unseen(0))
     return Whole(total, error, low, high)
-
-
-def _reach(level: Fraction) -> float:
-    """Half the width of an interval of a standard normal error."""
-    return NormalDist().inv_cdf(float(1 + level) / 2)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import hypot
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
 from crowdtally.inference.auto import AutoEstimates
-from crowdtally.inference.facts import AutoFacts, Chosen, Floats, Ints, Scaled
+from crowdtally.inference.facts import AutoFacts, Chosen, Noisy
 from crowdtally.inference.heads import blended
 from crowdtally.inference.items import ItemEstimates
 from crowdtally.inference.lifts import FoundLifts
-from crowdtally.inference.posterior import LEVEL, Noise, Posterior, on_grid, rows
+from crowdtally.inference.posterior import (
+    LEVEL,
+    Floats,
+    Ints,
+    Mask,
+    Noise,
+    Posterior,
+    normal_reach,
+    on_grid,
+    rows,
+)
 
 # A cell is an item's count times the context's share times a ratio. How ratios scatter around 1 is
 # learned from all cells of about the same expected size, and each cell's own noisy value then says
 # what its ratio is.
 
-Mask = NDArray[np.bool_]
-
-RATIOS: Floats = np.unique(
-    np.concatenate([[0.0], np.geomspace(0.02, 1, 18), np.geomspace(1, 40, 24)])
-)
+RATIOS: Floats = np.unique([0.0, *np.geomspace(0.02, 1, 18), *np.geomspace(1, 40, 24)])
 _SCATTERS = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5)
 """How far ratios may scatter: deviations of their logarithms, of which a prior is a mixture."""
 _NONE, _SAME = 0.01, 0.6
@@ -74,7 +79,7 @@ class CellEstimates:
             mean, np.clip(median, low, high), low, high,
             np.sqrt(variance + (part * items.deviation) ** 2),
             np.sqrt(variance + (part * items.own) ** 2),
-            part * items.bounded, items.kept_share, items.calibrated,
+            part * items.bounded, items.calibrated,
         )  # fmt: skip
 
     def _end(self, end: Floats, inside: Mask) -> Floats:
@@ -90,25 +95,16 @@ class CellEstimates:
         own = self.cells.variance[np.ix_(places, inside)].sum(axis=1) / expected**2
         common = float(np.sqrt(((self.shares * self.shares_error)[inside] ** 2).sum())) / share
         deviation = np.maximum(np.sqrt(own + (common * mean) ** 2), 1e-9)
-        normal = NormalDist()
-        reach = normal.inv_cdf(float(1 + self.level) / 2) * deviation
-        above = np.array([normal.cdf(one) for one in ((mean - 1) / deviation).tolist()])
+        reach, chance = normal_reach(self.level) * deviation, NormalDist().cdf
+        above = np.array([chance(one) for one in ((mean - 1) / deviation).tolist()])
         low, high = np.maximum(mean - reach, 0.0), np.minimum(mean + reach, 1 / share)
         return FoundLifts(mean, low, np.maximum(high, mean), deviation, above)
 
 
 def estimate_cells(
-    facts: AutoFacts,
-    found: AutoEstimates,
-    level: Fraction = LEVEL,
+    facts: AutoFacts, found: AutoEstimates, level: Fraction = LEVEL
 ) -> CellEstimates:
-    """Every item in every context; the contexts of an item add up to its estimate.
-
-    Args:
-        facts: what was released.
-        found: what it says of the items.
-        level: of the intervals.
-    """
+    """Every item in every context; the contexts of an item add up to its estimate."""
     if facts.cells is None or facts.totals is None:
         raise UsageError("items in contexts cannot be estimated without cells and context totals.")
     shares, error = _shares(facts.cells, facts.totals)
@@ -128,17 +124,13 @@ def estimate_cells(
     lost = 0.5 if facts.lengths.weak else 1 - facts.lengths.kept(table.bound)[0]
     if facts.head_cells is not None:
         _blend(cells, facts.head_cells, items.mean, lost, level, repeats=facts.repeats)
-    reach = NormalDist().inv_cdf(float(1 + level) / 2)
-    scatter = 0.0 if facts.path == "short" else hypot(found.scatter, found.common)
-    if facts.path == "long":
-        scatter = found.scatter
+    scatters = {"short": 0.0, "rich": hypot(found.scatter, found.common), "long": found.scatter}
+    spread = float(np.exp(normal_reach(level) * scatters[facts.path]))
     lean = _LEAN * min(1.0, 2 * lost) * (1 - shares)
-    return CellEstimates(
-        items, cells, shares, np.hypot(error, lean), float(np.exp(reach * scatter)), level
-    )
+    return CellEstimates(items, cells, shares, np.hypot(error, lean), spread, level)
 
 
-def _shares(cells: Scaled, totals: Scaled) -> tuple[Floats, Floats]:
+def _shares(cells: Noisy, totals: Noisy) -> tuple[Floats, Floats]:
     """Each context's part of all records, and how far noise may move it, relative to it."""
     least = totals.scale / 2
     one, two = totals.std**-2, cells.std**-2 / len(cells.values)
@@ -149,7 +141,7 @@ def _shares(cells: Scaled, totals: Scaled) -> tuple[Floats, Floats]:
     return shares, np.sqrt(own / (one + two)) / values.sum()
 
 
-def _ratios(table: Scaled, counts: Floats, shares: Floats, level: Fraction) -> Posterior:
+def _ratios(table: Noisy, counts: Floats, shares: Floats, level: Fraction) -> Posterior:
     """The posterior of every cell, as counts that scaling left."""
     noise, unit = Noise(table.law), float(table.law.unit)
     expected = (np.maximum(counts, 1e-9)[:, None] * shares).ravel()
@@ -176,10 +168,8 @@ def _ratios(table: Scaled, counts: Floats, shares: Floats, level: Fraction) -> P
             mean = expected[clear] + part * (values - expected)[clear]
             variance = np.full(len(clear), part * table.std**2)
             found.put(clear, Posterior(mean, mean, mean - margin, mean + margin, variance))
-    low = np.minimum(found.low, np.maximum(values - margin, 0.0))
-    high = np.maximum(found.high, np.maximum(values + margin, 0.0))
-    ends = (np.maximum(found.mean, 0.0), np.maximum(found.median, 0.0), np.maximum(low, 0.0), high)
-    return Posterior(*(part.reshape(table.values.shape) for part in (*ends, found.variance)))
+    parts = found.reaching(values, margin).parts()
+    return Posterior(*(np.maximum(part, 0.0).reshape(table.values.shape) for part in parts))
 
 
 def _mixed() -> Floats:
@@ -210,24 +200,16 @@ def _prior(likelihoods: Floats) -> Floats:
 
 
 def _blend(
-    cells: Posterior,
-    head: Chosen,
-    items: Floats,
-    lost: float,
-    level: Fraction,
-    *,
-    repeats: bool,
+    cells: Posterior, head: Chosen, items: Floats, lost: float, level: Fraction, *, repeats: bool
 ) -> None:
     """Let items that were measured in each context speak there too, and keep their sums.
 
     Each context has a scatter of its own: that of all would hide where rankings differ.
     """
-    at, reach = head.places, NormalDist().inv_cdf(float(1 + level) / 2)
-    mean = cells.mean[at]
-    for context in range(mean.shape[1]):
-        apart = Chosen(at, head.values[:, context], head.law, head.theta)
-        variances = cells.variance[at, context]
-        found = blended(apart, mean[:, context], variances, lost, repeats=repeats)
+    at, reach = head.places, normal_reach(level)
+    for context, values in enumerate(head.values.T):
+        mean, variance = cells.mean[at, context], cells.variance[at, context]
+        found = blended(replace(head, values=values), mean, variance, lost, repeats=repeats)
         if found is not None:
             cells.mean[at, context] = cells.median[at, context] = found.mean
             cells.low[at, context], cells.high[at, context] = found.interval(0.0, reach)

@@ -7,9 +7,8 @@ from fractions import Fraction
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdtally.inference.posterior import Floats, Ints, Posterior, on_grid
+from crowdtally.inference.posterior import Floats, Mask, Posterior, on_grid
 
 LEAST = 100
 """EM steps, at least: fewer leave the prior near the flat one that they start from."""
@@ -41,12 +40,7 @@ class Prior:
 
     @classmethod
     def fitted(
-        cls,
-        grid: Floats,
-        likelihoods: Floats,
-        counts: Floats,
-        start: Floats,
-        enough: float = -inf,
+        cls, grid: Floats, likelihoods: Floats, counts: Floats, start: Floats, enough: float = -inf
     ) -> Prior:
         """The prior after EM steps, until no other is far more likely.
 
@@ -78,7 +72,6 @@ class Prior:
         return cls(grid, weights, doubtful)
 
     def posterior(self, likelihoods: Floats, level: Fraction) -> Posterior:
-        """The posterior of each row of likelihoods, in units."""
         found = on_grid(likelihoods, self.weights, self.grid, level)
         wide = on_grid(likelihoods, self.doubtful, self.grid, level)
         low, high = np.minimum(wide.low, found.median), np.maximum(wide.high, found.median)
@@ -104,21 +97,19 @@ def by_magnitude(grid: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-# What is left for the cells of a summary that are not told apart from noise.
+# What is left for the cells of a summary that noise may explain.
 #
 # Each of millions of such cells has a small posterior mean, and nothing in the summary says what
 # they add up to: their sum would be mostly noise. How many records there are was measured, by the
-# sizes of users' rows. So that many, less what is told apart, is all that the others have
+# sizes of users' rows. So that many, less what certainly is elsewhere, is all that they have
 # together.
-
-Mask = NDArray[np.bool_]
 
 _STEPS = 50
 _LEAST = 1e-12
 """Of the factor that odds are lowered by."""
 
 
-def within(records: float, said: Mask, own: Posterior, whole: Posterior) -> None:
+def within(records: float, seen: Mask, found: Posterior) -> None:
     """Make estimates of a summary's cells add up to so many records at most, in place.
 
     A cell has nobody, or some count c: its mean p·c and its variance p(1−p)c² tell p. All odds
@@ -127,26 +118,26 @@ def within(records: float, said: Mask, own: Posterior, whole: Posterior) -> None
 
     Args:
         records: how many there are.
-        said: whether something is said of a cell; all others have the same estimate.
-        own: what is to be changed, with the errors of each cell by itself.
-        whole: the same with the errors that all cells share.
+        seen: whether a cell was published; all others have the same estimate.
+        found: what is to be changed.
     """
-    others, unsure = ~said, whole.low <= 0
-    known, first = np.flatnonzero(said & unsure), np.flatnonzero(others)[:1]
+    others, unsure = ~seen, found.low <= 0
+    known, first = np.flatnonzero(seen & unsure), np.flatnonzero(others)[:1]
     cells = np.concatenate([known, first])
     times = np.concatenate([np.ones(len(known)), np.full(len(first), float(others.sum()))])
-    mean = whole.mean[cells]
-    left = max(records - float(whole.mean[said & ~unsure].sum()), 0.0)
+    mean = found.mean[cells]
+    left = max(records - float(found.mean[seen & ~unsure].sum()), 0.0)
     if float(times @ mean) <= left:
         return
-    likely = mean**2 / np.maximum(mean**2 + own.variance[cells], 1e-300)
+    likely = mean**2 / np.maximum(mean**2 + found.variance[cells], 1e-300)
     count = mean / np.maximum(likely, 1e-300)
     lowered = _lowered(likely, times * count, left)
-    ratio = lowered / np.maximum(likely, 1e-300)
-    variance = lowered * (1 - lowered) * count**2
-    shared = np.maximum(whole.variance[cells] - own.variance[cells], 0.0) * ratio**2
-    _put(own, known, others, (mean * ratio, variance))
-    _put(whole, known, others, (mean * ratio, variance + shared))
+    values = mean * (lowered / np.maximum(likely, 1e-300)), lowered * (1 - lowered) * count**2
+    for array, new in zip((found.mean, found.variance), values, strict=True):
+        array[known] = new[: len(known)]
+        array[others] = new[-1]
+    for some in (known, others):
+        found.median[some] = np.minimum(found.median[some], found.mean[some])
 
 
 def _lowered(likely: Floats, mass: Floats, left: float) -> Floats:
@@ -160,12 +151,3 @@ def _lowered(likely: Floats, mass: Floats, left: float) -> Floats:
         else:
             low = np.log(factor)
     return np.asarray(found)
-
-
-def _put(found: Posterior, known: Ints, others: Mask, parts: tuple[Floats, Floats]) -> None:
-    for array, values in zip((found.mean, found.variance), parts, strict=True):
-        array[known] = values[: len(known)]
-        if len(values) > len(known):
-            array[others] = values[-1]
-    found.median[known] = np.minimum(found.median[known], found.mean[known])
-    found.median[others] = np.minimum(found.median[others], found.mean[others])

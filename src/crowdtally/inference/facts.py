@@ -2,116 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import sqrt
-from typing import Literal
+from math import inf, sqrt
+from typing import Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from crowdtally.core import layout as kinds
 from crowdtally.core.counts import Keeping
+from crowdtally.errors import UsageError
+from crowdtally.inference.posterior import Floats, Ints
 from crowdtally.inference.rows import RowLengths
 from crowdtally.laws.base import Combination, NoiseLaw
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Noisy:
-    """A noisy value for every cell of a table."""
+    """Noisy counts of every cell of a table."""
 
     values: Floats
     """As counts, not in units."""
     law: NoiseLaw
     """Of their noise; it knows what a unit is as a count."""
+    bound: float = inf
+    """What rows were scaled to; ∞ where no row was, or where nothing says it."""
+    draws: int = 1
+    """Each value is the sum of so many cells, one from each of so many independent draws."""
 
-    @property
-    def units(self) -> Floats:
-        """The values in units, as whole numbers."""
-        return np.rint(self.values / float(self.law.unit))
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """Noisy values for some of the items."""
-
-    places: Ints
-    """Which items: their places in the list, each once."""
-    values: Floats
-    """As counts, in the order of ``places``."""
-    law: NoiseLaw
-    theta: int | None = None
-    """What the rows were scaled to; None where nothing was bounded."""
-    times: int = 1
-    """How many cells each value is the sum of, one from each of several independent draws."""
-
-    @property
-    def deviation(self) -> float:
+    @cached_property
+    def std(self) -> float:
         """The standard deviation of the noise of one value."""
-        return self.sum_deviation(1)
+        return self.std_of_sum(1)
 
-    def sum_deviation(self, values: int) -> float:
-        """Of the sum of so many values."""
-        return sqrt(self.times) * self.law.std(Combination.of_cells(values))
+    def std_of_sum(self, values: int) -> float:
+        return sqrt(self.draws) * self.law.std(Combination.of_cells(values))
 
     @property
-    def units(self) -> Floats:
-        """The values in units, as whole numbers."""
-        return np.rint(self.values / float(self.law.unit))
+    def scale(self) -> float:
+        """The scale b of a Laplace law of the same variance."""
+        return self.std / sqrt(2)
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """Noisy values of the cells that a sparse publishing kept."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chosen(Noisy):
+    """The same of some cells: those that were measured apart, or that a sparse publishing kept."""
 
     places: Ints
-    """Which items are kept."""
-    values: Floats
-    """Their noisy counts as published, not what they stand for."""
-    law: NoiseLaw
-    keeping: Keeping
-    """Which noisy values are kept; after priority sampling, with its final threshold."""
-    bound: int | None = None
-    """What the rows were scaled to; None where nothing says."""
+    """Which cells: their places in the list, each once."""
+    keeping: Keeping = field(default_factory=Keeping)
+    """Which noisy values are published; after priority sampling, with its final threshold."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemFacts:
-    """What one table says about its cells: a dense table or a summary."""
+    """What one table says about its cells."""
 
     size: int
-    table: Noisy | None = None
-    summary: Summary | None = None
-    """Instead of ``table``: what a sparse publishing kept."""
+    table: Noisy
     exact: bool = False
     """Whether nothing was bounded: then the estimates are of all records."""
 
 
 Path = Literal["short", "rich", "long"]
 """What users' rows are like: all short; long, and so many that tastes could be looked at; long."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """A noisy table of rows that were scaled to a bound."""
-
-    values: Floats
-    """As counts, not in units."""
-    law: NoiseLaw
-    """Of their noise; it knows what a unit is as a count."""
-    bound: int
-
-    @cached_property
-    def std(self) -> float:
-        """The standard deviation of one cell's noise."""
-        return self.law.std()
-
-    @property
-    def scale(self) -> float:
-        """The scale b of a Laplace law of the same variance."""
-        return self.std / sqrt(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,25 +76,53 @@ class AutoFacts:
     lengths: RowLengths
     path: Path
     """Which questions followed the lengths of the rows."""
-    items: Scaled | None
-    """All items; where ``short`` is there, from longer rows alone."""
-    short: Scaled | None = None
+    items: Noisy
+    """All items, or of a domain that is too large to list those that were kept; where ``short`` is
+    there, from longer rows alone."""
+    short: Noisy | None = None
     """All items, from the rows that are no longer than its bound: they were not scaled."""
-    total: Scaled | None = None
+    total: Noisy | None = None
     """One value: all records, nearly unbounded."""
     head: Chosen | None = None
     """The largest items, measured again."""
-    cells: Scaled | None = None
+    cells: Noisy | None = None
     """(items, contexts)."""
-    totals: Scaled | None = None
+    totals: Noisy | None = None
     """(contexts,): the sums of the contexts."""
     repeats: bool = False
     """Whether several records of a user at one item count as several."""
     kappa: float = 0.55
     """How far long rows may differ in taste: the error per unit of shift to short rows."""
-    summary: Summary | None = None
-    """Instead of ``items``: the kept cells of a domain that is too large to list."""
     zoom: Chosen | None = None
     """Items that have much of all records, measured again in rows of their own."""
     head_cells: Chosen | None = None
     """The head in each context: (items, contexts) values."""
+
+    @classmethod
+    def of(
+        cls, size: int, tables: Mapping[str, Noisy], path: Path, kappa: float, *,
+        rich: bool, repeats: bool,
+    ) -> Self:  # fmt: skip
+        """The facts that the tables of a release state, by their names."""
+
+        def named(*some: kinds.TableKind) -> Noisy | None:
+            return next((tables[kind.name] for kind in some if kind.name in tables), None)
+
+        def chosen(*some: kinds.TableKind) -> Chosen | None:
+            return found if isinstance(found := named(*some), Chosen) else None
+
+        sizes, items = named(kinds.SIZES), named(kinds.ITEMS, kinds.CELLS)
+        if sizes is None or items is None:
+            raise UsageError("a release of auto has a table of sizes, and one of all items.")
+        cells, head = named(kinds.EDGES), chosen(kinds.HEAD, kinds.HEAD_ROWS)
+        if cells is not None:
+            cells = replace(cells, values=cells.values.reshape(size, -1))
+        if (split := chosen(kinds.SPLIT_HEAD, kinds.SPLIT_ROWS)) is not None:
+            split = replace(split, values=split.values.reshape(len(split.places), -1))
+            sums, draws = split.values.sum(axis=1), split.values.shape[1]
+            head = head or replace(split, values=sums, draws=draws)
+        lengths = RowLengths(sizes.values, sizes.std, rich_from=0.0 if rich else inf)
+        return cls(
+            size, lengths, path, items, named(kinds.ITEMS_SHORT), named(kinds.TOTAL), head, cells,
+            named(kinds.CONTEXTS), repeats, kappa, chosen(kinds.ZOOM), split,
+        )  # fmt: skip

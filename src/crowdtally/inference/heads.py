@@ -7,7 +7,8 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from crowdtally.inference.facts import Chosen, Floats, Ints
+from crowdtally.inference.facts import Chosen
+from crowdtally.inference.posterior import Floats, Ints
 
 LOST = 0.3
 """How far counts scatter around their calibration, as a part of the share that is lost."""
@@ -65,8 +66,8 @@ def blended(
         repeats: whether the head's rows were scaled.
     """
     values, size = head.values, len(head.places)
-    noise, factor = np.full(size, head.deviation**2), None
-    deviation = head.sum_deviation(size)
+    noise, factor = np.full(size, head.std**2), None
+    deviation = head.std_of_sum(size)
     least = _LEAST
     if repeats:
         if values.sum() <= 3 * deviation:

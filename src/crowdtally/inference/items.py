@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdtally.errors import UsageError
-from crowdtally.inference.facts import ItemFacts, Summary
+from crowdtally.inference.facts import Chosen, ItemFacts
 from crowdtally.inference.mixing import posterior, sparse_posterior
-from crowdtally.inference.posterior import LEVEL, Posterior
+from crowdtally.inference.posterior import LEVEL, Floats, Posterior
 
 # How likely each of many uncertain counts is among the k largest.
-
-Floats = NDArray[np.float64]
 
 _STEPS = 60
 _NEAR = 1e-6
@@ -101,8 +97,6 @@ class ItemEstimates:
     """The part of it that is the item's own: what all items share does not change their order."""
     bounded: Floats
     """The posterior mean before calibration: what is left after bounding."""
-    kept_share: float
-    """Of the records, after bounding, as the calibration sees it; 1 where nothing is known."""
     calibrated: bool
     """Whether the estimates are of all records, not only of those that bounding left."""
 
@@ -110,31 +104,20 @@ class ItemEstimates:
     def size(self) -> int:
         return len(self.mean)
 
-    def chance_among(self, k: int) -> Floats:
-        """How likely each item is one of the k largest; they add up to k."""
-        return chances_among(self.mean, self.own, k)
-
 
 def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
     """An estimate of every cell of one table, or of a summary of one."""
-    if facts.summary is not None:
-        found = from_summary(facts.summary, facts.size, level)
-    elif facts.table is not None:
-        found = posterior(facts.table.units, facts.table.law, level=level, flat=facts.exact)
+    table = facts.table
+    if isinstance(table, Chosen):
+        found = from_summary(table, facts.size, level)
     else:
-        raise UsageError("items cannot be estimated without a table or a summary of their counts.")
+        units = np.rint(table.values / float(table.law.unit))
+        found = posterior(units, table.law, level=level, flat=facts.exact)
     deviation = np.sqrt(found.variance)
-    return ItemEstimates(
-        *found.parts()[:4],
-        deviation=deviation,
-        own=deviation,
-        bounded=found.mean,
-        kept_share=1.0,
-        calibrated=facts.exact,
-    )
+    return ItemEstimates(*found.parts()[:4], deviation, deviation, found.mean, facts.exact)
 
 
-def from_summary(summary: Summary, size: int, level: Fraction) -> Posterior:
+def from_summary(summary: Chosen, size: int, level: Fraction) -> Posterior:
     """The posterior of every cell, also of those that a summary left out."""
     kept, others = sparse_posterior(summary, size, level)
     found = Posterior(*(np.full(size, part[0]) for part in others.parts()))

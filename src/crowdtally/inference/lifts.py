@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import inf, log
 
 import numpy as np
-from numpy.typing import NDArray
+
+from crowdtally.inference.posterior import Floats, Ints
 
 # How much more often items are found somewhere than expected, from noisy counts of them there.
 #
@@ -14,13 +15,10 @@ from numpy.typing import NDArray
 # lie near 1, and how near is learned from all items at once: that draws an item's lift towards 1
 # as far as its noise demands, so that the largest of many is not simply the luckiest.
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 AMONG = 200
 """Special items are sought among so many of the largest estimates: beyond, all is noise."""
 _STEP = 0.02
-"""Of the grid of log lifts: one cell more or less is beyond what anybody tells apart."""
+"""Of the grid of log lifts: one cell more or less makes no difference."""
 _LEAST, _MOST = -3.0, 5.0
 """Ends of the grid of log lifts: a twentieth, and 150 times as many."""
 _SCATTERS = np.geomspace(0.01, 1.5, 20)
@@ -52,7 +50,7 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class FoundLifts:
-    """What is believed of lifts. All arrays are equally long."""
+    """The posteriors of lifts. All arrays are equally long."""
 
     mean: Floats
     low: Floats
@@ -84,7 +82,7 @@ def found_lifts(seen: Seen) -> FoundLifts:
     # einsum, not @: a few million products are not worth waking other threads for.
     inside = [np.maximum(np.einsum("ij,jk->ik", one, prior), 1e-300) for one in likely]
     logs = np.array([np.log(one).sum(axis=0) for one in inside])
-    logs += np.log(np.maximum(weights, 1e-300))[:, None] + np.log(_believed_scatters())
+    logs += np.log(np.maximum(weights, 1e-300))[:, None] + np.log(_scatter_prior())
     joint = np.exp(logs - logs.max())
     joint /= joint.sum()
     posterior = sum(
@@ -107,7 +105,7 @@ def _prior(grid: Floats) -> Floats:
     return np.asarray(mass / mass.sum(axis=0))
 
 
-def _believed_scatters() -> Floats:
+def _scatter_prior() -> Floats:
     """What is thought of the scatters before: mostly moderate, and never excluded."""
     mass = _SCATTERS / (1 + (_SCATTERS / _USUAL) ** 2)
     return np.asarray(mass / mass.sum())

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from crowdtally.core.counts import Keeping
 from crowdtally.inference.empirical_bayes import Prior, by_magnitude, uniform
-from crowdtally.inference.facts import Summary
+from crowdtally.inference.facts import Chosen
 from crowdtally.inference.posterior import (
     BELOW,
     FAR,
@@ -141,7 +141,7 @@ _EVERYWHERE = 60.0
 """In noise scales: a value farther below 0 is not looked at."""
 
 
-def sparse_posterior(summary: Summary, size: int, level: Fraction) -> tuple[Posterior, Posterior]:
+def sparse_posterior(summary: Chosen, size: int, level: Fraction) -> tuple[Posterior, Posterior]:
     """The posterior of each kept cell, and the one that all other cells share; as counts.
 
     Args:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from crowdtally.laws.base import NoiseLaw
 # How likely a noisy value is under each true count of a grid.
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 FINENESS = 40
 """Values are taken together within 1/40 of the noise scale."""
@@ -37,7 +40,6 @@ class Noise:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation, in units."""
         return self.law.std() / float(self.law.unit)
 
     @property
@@ -59,12 +61,10 @@ def grid_of(scale: float, largest: float) -> Floats:
     """True counts from 0 to a little beyond ``largest``, whole and increasing."""
     end = max(largest, 0.0) + 12 * max(scale, 1.0)
     first = max(scale / _STEPS, 1.0)
-    steps = [0.0]
-    at, step = 0.0, first
-    while at < end:
-        at += step
-        steps.append(at)
-        if at > _FINE * scale:
+    steps, step = [0.0], first
+    while steps[-1] < end:
+        steps.append(steps[-1] + step)
+        if steps[-1] > _FINE * scale:
             step = max(min(step * _WIDER, _WIDEST * scale), first)
     return np.unique(np.rint(np.array(steps)))
 
@@ -75,10 +75,13 @@ def rows(log_likelihoods: Floats) -> Floats:
     return np.asarray(np.exp(np.maximum(shifted, -700.0)), dtype=np.float64)
 
 
-Ints = NDArray[np.int64]
-
 LEVEL = Fraction(19, 20)
 """Of an interval, unless another is asked for."""
+
+
+def normal_reach(level: Fraction) -> float:
+    """Half the width of an interval of a standard normal error."""
+    return NormalDist().inv_cdf(float(1 + level) / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,28 +96,32 @@ class Posterior:
     variance: Floats
 
     def parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Mean, median, low, high and variance."""
         return self.mean, self.median, self.low, self.high, self.variance
 
     def take(self, places: Ints) -> Posterior:
-        """Of some of the cells, in their order."""
         return Posterior(*(part[places] for part in self.parts()))
 
     def times(self, factor: float | Floats) -> Posterior:
-        """Of so many times the counts: from units to counts, for one; or a factor for each."""
-        mean, median, low, high, variance = self.parts()
-        return Posterior(
-            mean * factor, median * factor, low * factor, high * factor, variance * factor**2
-        )
+        """Of so many times the counts; the factor may be one for each cell."""
+        mean, median, low, high = (part * factor for part in self.parts()[:4])
+        return Posterior(mean, median, low, high, self.variance * factor**2)
 
     def put(self, places: Ints, other: Posterior) -> None:
         """Replace some of the cells."""
         for mine, theirs in zip(self.parts(), other.parts(), strict=True):
             mine[places] = theirs
 
+    def reaching(self, values: Floats, margin: float) -> Posterior:
+        """With intervals that reach over those of the noise too, of values as they were measured.
+
+        The posterior's interval is right for cells that were listed because they are large, the
+        noise's interval for cells that were chosen beforehand.
+        """
+        low = np.minimum(self.low, np.maximum(values - margin, 0.0))
+        return replace(self, low=low, high=np.maximum(self.high, np.maximum(values + margin, 0.0)))
+
     @classmethod
     def empty(cls, size: int) -> Posterior:
-        """Room for so many cells."""
         return cls(*(np.zeros(size) for _ in range(5)))
 
 
@@ -152,10 +159,8 @@ def _quantile(below: Floats, grid: Floats, share: float) -> Floats:
 def left_alone(values: Floats, law: NoiseLaw, level: Fraction) -> Posterior:
     """Of values that stand so far above the noise that no prior moves them. In units."""
     margin = float(law.half_width(level))
-    variance = np.full(values.shape, (law.std() / float(law.unit)) ** 2)
-    return Posterior(
-        values.copy(), values.copy(), np.maximum(values - margin, 0.0), values + margin, variance
-    )
+    variance = np.full(values.shape, Noise(law).deviation ** 2)
+    return Posterior(values, values, np.maximum(values - margin, 0.0), values + margin, variance)
 
 
 # The posterior under a flat prior on counts of at least 0: the noise, cut off where it must be.
@@ -198,13 +203,8 @@ def flat_posterior(values: Floats, law: NoiseLaw, level: Fraction) -> Posterior:
     low, median, high = (
         shown - _noise_at(below, points, share * mass) for share in (1 - tail, 0.5, tail)
     )
-    return Posterior(
-        np.maximum(shown - first, 0.0),
-        np.maximum(median, 0.0),
-        np.maximum(low, 0.0),
-        np.maximum(high, 0.0),
-        np.maximum(square - first**2, 0.0),
-    )
+    parts = (shown - first, median, low, high, square - first**2)
+    return Posterior(*(np.maximum(part, 0.0) for part in parts))
 
 
 def _noise_at(below: Floats, points: Floats, mass: Floats) -> Floats:

@@ -7,19 +7,16 @@ from functools import cached_property
 from math import erf, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.errors import UsageError
+from crowdtally.inference.posterior import Floats, Ints
 
 # A user's row is all that she has: R records, or R distinct items. The histogram says how many
 # users have which R, with noise. Everything here follows from it and from public numbers.
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
-LOW: NDArray[np.int64] = np.array([*range(1, 9), *(2**k + 1 for k in range(3, 14))])
+LOW: Ints = np.array([*range(1, 9), *(2**k + 1 for k in range(3, 14))])
 """The shortest rows of each bin: single lengths up to 8, then lengths that double."""
-HIGH: NDArray[np.int64] = np.append(LOW[1:] - 1, 2**14)
+HIGH: Ints = np.append(LOW[1:] - 1, 2**14)
 """The longest; longer rows are in the last bin too."""
 BINS = len(LOW)
 SHORT = 8
@@ -34,9 +31,8 @@ _RUN = ((0, 3.5), (1, 4.5), (3, 5.5), (7, 7.0))
 """A bin belongs to the run if it is so many deviations above 0, after so many bins that are not."""
 _FIRST = 4.0
 """The same next to the run, of bins of one length."""
-_MEANS, _SPREADS = np.arange(0, 7.55, 0.1), np.array(
-    [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.7, 2.0]
-)  # fmt: skip
+_MEANS = np.arange(0, 7.55, 0.1)
+_SPREADS = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.7, 2.0])
 """Of the logarithm of R, in the laws that are tried."""
 _MODEL = 0.2
 """How far a law may be off, relative to each bin."""
@@ -48,9 +44,8 @@ seen well, no slower than the second."""
 def _laws() -> Floats:
     """The share of users in each bin, for each lognormal law that is tried."""
     edges = np.log(np.append(LOW - 0.5, HIGH[-1] + 0.5))
-    z = (edges[None, :] - np.repeat(_MEANS, len(_SPREADS))[:, None]) / np.tile(
-        _SPREADS, len(_MEANS)
-    )[:, None]
+    means, spreads = np.repeat(_MEANS, len(_SPREADS)), np.tile(_SPREADS, len(_MEANS))
+    z = (edges - means[:, None]) / spreads[:, None]
     below = 0.5 * (1 + np.vectorize(erf)(z / sqrt(2)))
     below[:, 0], below[:, -1] = 0.0, 1.0
     return np.diff(below, axis=1)
@@ -190,7 +185,6 @@ class RowLengths:
 
     @cached_property
     def mean_row(self) -> Floats:
-        """The mean row of each bin."""
         return np.where(LOW < HIGH, self.kept_each(float(HIGH[-1]) + 0.5), LOW).astype(np.float64)
 
     @cached_property
@@ -207,7 +201,7 @@ class RowLengths:
         """Records of the rows that are no longer."""
         return float((self.users_in * self.mean_row)[length >= HIGH].sum())
 
-    def kept(self, bound: float, above: int = 0) -> tuple[float, float]:
+    def kept(self, bound: float, above: float = 0) -> tuple[float, float]:
         """The share of records that a bound leaves, and how much it shifts them to short rows.
 
         The shift is the greatest distance between the distributions of records and of what is
@@ -239,11 +233,6 @@ class RowLengths:
             self.mean_row - np.minimum(self.kept_each(bound), self.mean_row) / share
         )
         return float(np.sqrt((off[self.users_in > 0] ** 2).sum())) / self.records
-
-
-def row_lengths(values: ArrayLike, deviation: float, rich_from: float = float("inf")) -> RowLengths:
-    """What noisy numbers of users in each bin say."""
-    return RowLengths(np.asarray(values, dtype=np.float64), deviation, rich_from)
 
 
 def bin_of(length: int) -> int:

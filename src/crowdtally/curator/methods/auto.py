@@ -7,17 +7,14 @@ noisy; each table is paid for with a share of the price, and the shares sum to t
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.core import layout as kinds
-from crowdtally.core.counts import Keeping
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.core.numbers import show
@@ -26,18 +23,19 @@ from crowdtally.curator.bounding.scaling import Aim, Auto
 from crowdtally.curator.converse import IN_STEPS, Asking, Facts, Released
 from crowdtally.curator.methods.auto_rules import (
     KAPPA,
+    PAID_AS,
     RICH,
     SIZES,
-    Bounds,
-    Pilot,
     Purse,
     Setting,
     bound_inside,
-    bound_of_total,
+    measured_kappa,
     of_the_pilot,
+    why,
     zoomed,
 )
-from crowdtally.curator.questions import Bound, Noisy, Question
+from crowdtally.curator.questions import Bound, Question
+from crowdtally.curator.questions import Noisy as Answer
 from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import Request
@@ -52,15 +50,15 @@ from crowdtally.curator.row_questions import (
     UsersInside,
     Whole,
     row_table,
-    users_table,
 )
-from crowdtally.curator.table import AnyTable, Table
+from crowdtally.curator.summaries.base import Dense
+from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
 from crowdtally.format.manifest import SummaryFacts
 from crowdtally.inference.auto import estimate_auto
-from crowdtally.inference.auto_facts import Told, auto_facts
-from crowdtally.inference.facts import AutoFacts, Path
-from crowdtally.inference.rows import BINS, RowLengths, row_lengths
+from crowdtally.inference.facts import AutoFacts, Chosen, Noisy, Path
+from crowdtally.inference.posterior import Floats
+from crowdtally.inference.rows import BINS, RowLengths
 from crowdtally.laws.base import as_counts
 from crowdtally.laws.conversion import rho_of
 from crowdtally.ledger import Part
@@ -110,29 +108,25 @@ class Design:
         """m: how many items there are, or cells of attributes."""
         return self.items.cells.size
 
-    def setting(self, purse: Purse) -> Setting:
+    def setting(self, purse: Purse, lengths: RowLengths) -> Setting:
         cells, listed = self.cells is not None, not self.items.publishing.leaves_out
-        return Setting(self.size, self.aim, bool(self.contexts), cells, listed, purse)
+        return Setting(self.size, self.aim, bool(self.contexts), cells, listed, purse, lengths)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One table: what it cost, and why it is there."""
+    """One table, and what it cost."""
 
     name: str
     price: Price
-    why: str
     theta: int | None = None
     """What its rows were scaled to; None where nobody was bounded."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, path: Path) -> dict[str, Any]:
+        """With the reason why it is there, on the path that was taken."""
+        price, reason = show(self.price.value), why(self.name, path)
         bound = {} if self.theta is None else {"theta": self.theta}
-        return {
-            "name": self.name,
-            self.price.field: show(self.price.value),
-            "why": self.why,
-            **bound,
-        }
+        return {"name": self.name, self.price.field: price, "why": reason, **bound}
 
 
 @dataclass(frozen=True)
@@ -148,58 +142,13 @@ class Outcome(Facts):
 
     def as_dict(self) -> dict[str, Any]:
         """For ``release.json``."""
-        names = (kinds.ITEMS.name, kinds.CELLS.name, kinds.EDGES.name)
-        bounded = {step.name: step.theta for step in self.steps if step.name in names}
-        rho = {} if self.rho is None else {Rho.field: show(self.rho.value)}
-        steps = [step.as_dict() for step in self.steps]
-        auto = {"path": self.path, "rich": self.rich, "kappa": f"{self.kappa:.3f}", "steps": steps}
+        of_items = (kinds.ITEMS.name, kinds.CELLS.name, kinds.EDGES.name)
+        bounded = {step.name: step.theta for step in self.steps if step.name in of_items}
         bounds = {name: Bound(theta).as_dict() for name, theta in bounded.items() if theta}
+        rho = {} if self.rho is None else {Rho.field: show(self.rho.value)}
+        steps = [step.as_dict(self.path) for step in self.steps]
+        auto = {"path": self.path, "rich": self.rich, "kappa": f"{self.kappa:.3f}", "steps": steps}
         return {"bounds": bounds, "auto": {**auto, **rho}}
-
-
-@dataclass
-class Course:
-    """A release on its way: what was asked, what it cost, and what was answered."""
-
-    design: Design
-    purse: Purse
-    steps: list[Step] = field(default_factory=list)
-    tables: list[NoisyTable] = field(default_factory=list)
-
-    def table(
-        self, kind: kinds.TableKind, layout: Layout, share: Fraction, measure: Measure, why: str
-    ) -> tuple[Measure, AnyTable]:
-        """A measure with its table, at a share of the price."""
-        price, rows = self.purse.price(share), self.design.rows
-        theta = getattr(measure, "to", getattr(measure, "most", None))
-        self.steps.append(Step(kind.name, price, why, theta))
-        if isinstance(measure, UsersInside):
-            blocks = layout.size // len(measure.places)
-            ranked = self.design.aim == "top"
-            return measure, users_table(kind.name, layout, price, blocks, ranked=ranked)
-        return measure, row_table(kind.name, layout, price, measure, rows)
-
-    def items(self, measure: Scaled, share: Fraction, why: str) -> tuple[Measure, AnyTable]:
-        """The same for the items' own table, as it is published: all of it or the most of it."""
-        own, price = self.design.items, self.purse.price(share)
-        l1, squared, unit = measure.bound(self.design.rows)
-        self.steps.append(Step(own.name, price, why, measure.to))
-        table = replace(
-            own, part=own.name, price=price, bound=l1, unit=unit, squared=squared, settled=True
-        )
-        return measure, table
-
-    def ask(self, *asked: tuple[Measure, AnyTable]) -> Generator[Question, Noisy, list[NoisyTable]]:
-        """Tables whose parameters are known at the same moment are one question."""
-        measures, tables = zip(*asked, strict=True)
-        answer = yield RowQuestion(tables, self.design.rows, measures)
-        self.tables += answer.tables
-        return list(answer.tables)
-
-    def estimates(self, outcome: Outcome) -> NDArray[np.float64]:
-        """What a reader would take for each item's count by now."""
-        outcome = replace(outcome, steps=tuple(self.steps))
-        return estimate_auto(released_facts(self.design, outcome, self.tables)).items.mean
 
 
 def outcome_of(released: Released) -> Outcome:
@@ -209,33 +158,63 @@ def outcome_of(released: Released) -> Outcome:
     return released.facts
 
 
-def released_facts(
-    design: Design, outcome: Outcome, tables: list[NoisyTable] | tuple[NoisyTable, ...]
-) -> AutoFacts:
+def released_facts(design: Design, outcome: Outcome, tables: Sequence[NoisyTable]) -> AutoFacts:
     """What noisy tables say, as a reader of the release would have it."""
-    theta = {step.name: step.theta for step in outcome.steps}
-    told = {
-        table.name: Told(
-            _counts(table), table.law, theta[table.name], _places(table), _keeping(table)
-        )
-        for table in tables
-    }
-    return auto_facts(
-        design.size, told, path=outcome.path, rich=outcome.rich, kappa=outcome.kappa,
-        repeats=design.rows.repeats,
-    )  # fmt: skip
+    bounds = {step.name: step.theta or inf for step in outcome.steps}
+    noisy = {table.name: _noisy(table, bounds[table.name]) for table in tables}
+    rich, repeats = outcome.rich, design.rows.repeats
+    return AutoFacts.of(design.size, noisy, outcome.path, outcome.kappa, rich=rich, repeats=repeats)
 
 
-def _keeping(table: NoisyTable) -> Keeping | None:
-    return None if table.cells is None else SummaryFacts.from_json(table.facts).keeping
-
-
-def _places(table: NoisyTable) -> NDArray[np.int64] | None:
-    """Which items a table has, where it has only some."""
-    if table.cells is not None:
-        return np.asarray(table.cells, dtype=np.int64)
+def _noisy(table: NoisyTable, bound: float = inf) -> Noisy:
+    """A table as estimates are made of it."""
+    values: Floats = np.asarray(as_counts(table.values, table.law.unit), dtype=np.float64)
     layout = table.layout.first if isinstance(table.layout, Crossed) else table.layout
-    return layout.places if isinstance(layout, Picked) else None
+    if table.cells is not None:
+        keeping = SummaryFacts.from_json(table.facts).keeping
+        kept = np.asarray(table.cells, dtype=np.int64)
+        return Chosen(values, table.law, bound, places=kept, keeping=keeping)
+    if isinstance(layout, Picked):
+        return Chosen(values, table.law, bound, places=layout.places)
+    return Noisy(values, table.law, bound)
+
+
+@dataclass
+class Course:
+    """A release on its way: what was decided and paid for, and what was answered."""
+
+    design: Design
+    outcome: Outcome = Outcome()
+    tables: tuple[NoisyTable, ...] = ()
+
+    def ask(
+        self, prices: Mapping[str, Price], asked: Mapping[str, tuple[Layout, Measure]]
+    ) -> Generator[Question, Answer, list[Noisy]]:
+        """Tables whose parameters are known at the same moment are one question.
+
+        Args:
+            prices: of each share.
+            asked: the cells of each table, by its name, and what is measured of them.
+        """
+        rows, own, ranked = self.design.rows, self.design.items, self.design.aim == "top"
+        tables, steps = [], []
+        for name, (cells, measure) in asked.items():
+            price = prices[PAID_AS.get(name, name)]
+            form = own.publishing if name == own.name else Dense()
+            table = row_table(name, cells, price, measure, rows, publishing=form, ranked=ranked)
+            theta = getattr(measure, "to", getattr(measure, "most", None))
+            tables.append(table)
+            steps.append(Step(name, price, theta))
+        self.outcome = replace(self.outcome, steps=(*self.outcome.steps, *steps))
+        measures = tuple(measure for _, measure in asked.values())
+        answer = yield RowQuestion(tuple(tables), rows, measures)
+        self.tables += answer.tables
+        return [_noisy(table) for table in answer.tables]
+
+    def estimates(self) -> Floats:
+        """What a reader would take for each item's count by now."""
+        facts = released_facts(self.design, self.outcome, self.tables)
+        return estimate_auto(facts).items.mean
 
 
 @dataclass(frozen=True)
@@ -260,27 +239,25 @@ class AutoMethod:
 
     def ask(self) -> Asking:
         design = self.design
-        course = Course(design, Purse(design.whole, not design.rows.repeats, part=Fraction(1)))
-        why = "how long users' rows are decides the rest"
-        (sizes,) = yield from course.ask(
-            course.table(kinds.SIZES, Numbered("bin", BINS), SIZES, Lengths(), why)
-        )
-        lengths, setting = self.known(row_lengths(_counts(sizes), sizes.law.std()))
-        course.purse = setting.purse
-        path, kappa = yield from self._path(course, lengths)
-        rho = next((one for one in (design.whole, course.purse.left) if isinstance(one, Rho)), None)
-        outcome = Outcome(path, lengths.rich, kappa, rho=rho)
-        yield from self._tables(course, lengths, outcome)
-        if path == "long" and setting.head(lengths):
-            if setting.zooms(lengths):
-                yield from self._zoom(course, lengths, outcome)
-            yield from self._head(course, lengths, outcome)
-        return replace(outcome, steps=tuple(course.steps))
+        course, price = Course(design), design.whole * SIZES
+        bins = Numbered("bin", BINS), Lengths()
+        (sizes,) = yield from course.ask({"sizes": price}, {kinds.SIZES.name: bins})
+        setting = self.known(RowLengths(sizes.values, sizes.std))
+        path, kappa = yield from self._path(course, setting)
+        rho = next((p for p in (design.whole, setting.purse.left) if isinstance(p, Rho)), None)
+        rich = setting.lengths.rich
+        course.outcome = replace(course.outcome, path=path, rich=rich, kappa=kappa, rho=rho)
+        yield from self._tables(course, setting)
+        if path == "long" and setting.head:
+            if setting.zooms:
+                yield from self._zoom(course, setting)
+            yield from self._head(course, setting)
+        return course.outcome
 
-    def known(self, lengths: RowLengths) -> tuple[RowLengths, Setting]:
-        """What the sizes say, and what later tables are paid out of."""
+    def known(self, lengths: RowLengths) -> Setting:
+        """What follows from the sizes: among it, what later tables are paid out of."""
         purse = self._purse(lengths)
-        return replace(lengths, rich_from=self._rich_from(purse)), self.design.setting(purse)
+        return self.design.setting(purse, replace(lengths, rich_from=self._rich_from(purse)))
 
     def _purse(self, lengths: RowLengths) -> Purse:
         """What is left, in ε or, where that is expected to err less, in the ρ that it grants."""
@@ -288,145 +265,79 @@ class AutoMethod:
         rest = type(whole)(whole.value * (1 - SIZES))
         if not self.design.may_turn or not isinstance(rest, Epsilon):
             return Purse(rest, ones)
-        pure, turned = Purse(rest, ones), Purse(Rho(rho_of(rest, self.design.delta)), ones)
         path: Path = "short" if lengths.short else "long"
-        errors = [
-            self.design.setting(purse).bounds(lengths, path, KAPPA).error
-            for purse in (pure, turned)
-        ]
-        return turned if errors[1] < errors[0] else pure
+
+        def error(purse: Purse) -> float:
+            return self.design.setting(purse, lengths).bounds(path, KAPPA).error
+
+        return min(Purse(rest, ones), Purse(Rho(rho_of(rest, self.design.delta)), ones), key=error)
 
     def _rich_from(self, purse: Purse) -> float:
         """From how many users on tastes are looked at; never where only ranks of users matter."""
-        if self.design.items.publishing.leaves_out:
-            return inf
-        if self.design.aim != "counts" and purse.ones:
+        ranked = self.design.aim != "counts" and purse.ones
+        if ranked or self.design.items.publishing.leaves_out:
             return inf
         return RICH * self.design.size / purse.worth
 
     def _path(
-        self, course: Course, lengths: RowLengths
-    ) -> Generator[Question, Noisy, tuple[Path, float]]:
+        self, course: Course, setting: Setting
+    ) -> Generator[Question, Answer, tuple[Path, float]]:
         """Which tables there will be; where there are very many users, after a look at tastes."""
+        lengths = setting.lengths
         if lengths.short and not lengths.weak:
             return "short", KAPPA
         if not lengths.rich:
             return "long", KAPPA
-        setting, bounds = self.design.setting(course.purse), of_the_pilot(lengths)
-        share, cells = setting.shares("rich", lengths)["pilot"], self.design.items.cells
-        why = "tells whether users of long rows like other items than users of short ones"
-        short, long = yield from course.ask(
-            course.table(kinds.PILOT_SHORT, cells, share, _short(bounds), why),
-            course.table(kinds.PILOT, cells, share, _long(bounds), why),
-        )
-        pilot = Pilot(
-            bounds, _counts(short), _counts(long), (short.law.std() ** 2, long.law.std() ** 2),
-            fourth=5 if isinstance(course.purse.left, Epsilon) else 2,
-        )  # fmt: skip
-        kappa = pilot.kappa(lengths)
+        bounds, cells = of_the_pilot(lengths), self.design.items.cells
+        classes = {
+            kinds.PILOT_SHORT.name: (cells, bounds.short_rows),
+            kinds.PILOT.name: (cells, bounds.long_rows),
+        }
+        short, long = yield from course.ask(setting.prices("rich"), classes)
+        kappa = measured_kappa(lengths, bounds.short, short, long, setting.purse.fourth)
         if kappa is not None:
             return "rich", kappa
-        return setting.path_without_kappa(lengths), KAPPA
+        return setting.path_without_kappa(), KAPPA
 
-    def _tables(
-        self, course: Course, lengths: RowLengths, outcome: Outcome
-    ) -> Generator[Question, Noisy, None]:
+    def _tables(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
         """The items, and what goes with them on this path."""
-        design, path = self.design, outcome.path
-        setting = design.setting(course.purse)
-        shares, bounds = (
-            setting.shares(path, lengths),
-            setting.bounds(lengths, path, outcome.kappa),
-        )
-        theta = bounds.theta
-        asked = [course.items(_long(bounds), shares["items"], _WHY_ITEMS[path])]
+        design, path, cells = self.design, course.outcome.path, self.design.items.cells
+        bounds = setting.bounds(path, course.outcome.kappa)
+        asked: dict[str, tuple[Layout, Measure]]
+        asked = {design.items.name: (cells, bounds.long_rows)}
         if bounds.short:
-            asked.append(
-                course.table(
-                    kinds.ITEMS_SHORT,
-                    design.items.cells,
-                    shares["items"],
-                    _short(bounds),
-                    "users of short rows, counted whole: at one price, since nobody is in both",
-                )
-            )
+            asked[kinds.ITEMS_SHORT.name] = cells, bounds.short_rows
         if path == "long":
-            most = bound_of_total(lengths, course.purse, shares["total"])
-            why = "how many records there are in all, hardly bounded"
-            asked.append(
-                course.table(kinds.TOTAL, Numbered("total", 1), shares["total"], Whole(most), why)
-            )
+            asked[kinds.TOTAL.name] = Numbered("total", 1), Whole(setting.bound_of_total())
         if design.cells is not None:
-            measure = Scaled(theta, "cells")
-            asked.append(
-                course.table(
-                    kinds.EDGES,
-                    design.cells.cells,
-                    shares["edges"],
-                    measure,
-                    "every item in every context",
-                )
-            )
+            asked[kinds.EDGES.name] = design.cells.cells, Scaled(bounds.theta, "cells")
         if design.contexts:
-            why, measure = "how many records each context has", Scaled(theta, "contexts")
-            layout = grid(design.contexts)
-            asked.append(course.table(kinds.CONTEXTS, layout, shares["contexts"], measure, why))
-        yield from course.ask(*asked)
+            asked[kinds.CONTEXTS.name] = grid(design.contexts), Scaled(bounds.theta, "contexts")
+        yield from course.ask(setting.prices(path), asked)
 
-    def _zoom(
-        self, course: Course, lengths: RowLengths, outcome: Outcome
-    ) -> Generator[Question, Noisy, None]:
+    def _zoom(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
         """Items that have much of the records, in rows of their own: so with less noise."""
-        found, setting = course.estimates(outcome), self.design.setting(course.purse)
-        chosen = zoomed(found, setting.head(lengths))
-        theta = next(step.theta or 1 for step in course.steps if step.name == kinds.ITEMS.name)
+        found = course.estimates()
+        chosen = zoomed(found, setting.head)
+        own, steps = self.design.items.name, course.outcome.steps
+        theta = next(step.theta or 1 for step in steps if step.name == own)
         bound = max(1, round(theta * float(found[chosen].sum() / found.sum())))
-        layout = Picked(self.design.items.cells, chosen)
-        share = setting.shares("long", lengths)["zoom"]
-        why = "few users for so many items: those that seem to have much are looked at again"
-        measure = Inside(tuple(chosen.tolist()), bound)
-        yield from course.ask(course.table(kinds.ZOOM, layout, share, measure, why))
+        cells = Picked(self.design.items.cells, chosen)
+        again = {kinds.ZOOM.name: (cells, Inside(tuple(chosen.tolist()), bound))}
+        yield from course.ask(setting.prices("long"), again)
 
-    def _head(
-        self, course: Course, lengths: RowLengths, outcome: Outcome
-    ) -> Generator[Question, Noisy, None]:
+    def _head(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
         """The largest items once more, nearly without bounds; in each context to recommend."""
-        design, rows = self.design, self.design.rows
-        found, setting = course.estimates(outcome), design.setting(course.purse)
-        size, split = setting.head(lengths), setting.splits(lengths)
-        chosen = np.sort(np.argsort(-found, kind="stable")[:size])
+        design, rows, split = self.design, self.design.rows, setting.splits
+        found = course.estimates()
+        chosen = np.sort(np.argsort(-found, kind="stable")[: setting.head])
         places, cells = tuple(chosen.tolist()), Picked(design.items.cells, chosen)
         layout = Crossed(cells, grid(design.contexts)) if split else cells
-        share = setting.shares("long", lengths)["head"]
         measure: Measure
         if not rows.repeats and (rows.per_user or not split):
-            kind, measure = kinds.HEAD, UsersInside(places, split)
-            why = "the largest items, by their distinct users: nobody is bounded"
+            kind, measure = kinds.SPLIT_HEAD if split else kinds.HEAD, UsersInside(places, split)
         else:
-            bound = bound_inside(found[chosen], lengths.users)
-            kind, measure = kinds.HEAD_ROWS, Inside(places, bound, split)
-            why = "the largest items, in rows that have nothing else"
-        if split:
-            kind = kinds.SPLIT_HEAD if kind is kinds.HEAD else kinds.SPLIT_ROWS
-            why += "; in each context"
-        yield from course.ask(course.table(kind, layout, share, measure, why))
-
-
-_WHY_ITEMS: dict[Path, str] = {
-    "short": "all rows are short: a bound loses next to nothing",
-    "rich": "very many users: the noise is small, and the bound is high",
-    "long": "rows are long: the bound is where noise and what is left out err least",
-}
-
-
-def _short(bounds: Bounds) -> Scaled:
-    return Scaled(bounds.short, only_to=bounds.short)
-
-
-def _long(bounds: Bounds) -> Scaled:
-    return Scaled(bounds.theta, above=bounds.short)
-
-
-def _counts(table: NoisyTable) -> NDArray[np.float64]:
-    """The noisy values as counts."""
-    return np.asarray(as_counts(table.values, table.law.unit), dtype=np.float64)
+            bound = bound_inside(found[chosen], setting.lengths.users)
+            kind = kinds.SPLIT_ROWS if split else kinds.HEAD_ROWS
+            measure = Inside(places, bound, split)
+        yield from course.ask(setting.prices("long"), {kind.name: (layout, measure)})

@@ -8,17 +8,17 @@ from fractions import Fraction
 from math import ceil, inf, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.bounding.scaling import Aim
-from crowdtally.inference.facts import Path
+from crowdtally.curator.row_questions import Scaled
+from crowdtally.inference.facts import Noisy, Path
+from crowdtally.inference.posterior import Floats, Ints
 from crowdtally.inference.rows import BOUNDS, HIGH, LARGEST_BOUND, RowLengths
 
 # Nothing here can spend too much or count wrongly: these are choices, and whatever they choose,
 # the account and the bounds of the questions hold.
 
-Floats = NDArray[np.float64]
 WEAK_BOUND = 8
 """θ where the histogram says nothing."""
 RICH = 10
@@ -42,18 +42,45 @@ _CLASS_KEPT = 0.8
 
 SIZES = Fraction(25, 1000)
 """The share of the sizes, on every path."""
+PAID_AS = {
+    "pilot_short": "pilot", "items_short": "items", "cells": "items", "head_rows": "head",
+    "split_head": "head", "split_rows": "head",
+}  # fmt: skip
+"""The share that pays for a table of another name. Two classes of users are paid for once."""
+
+_TASTES = "tells whether users of long rows like other items than users of short ones"
+_OF_ITEMS: dict[Path, str] = {
+    "short": "all rows are short: a bound loses next to nothing",
+    "rich": "very many users: the noise is small, and the bound is high",
+    "long": "rows are long: the bound is where noise and what is left out err least",
+}
+_USERS = "the largest items, by their distinct users: nobody is bounded"
+_ROWS = "the largest items, in rows that have nothing else"
+_WHY = {
+    "sizes": "how long users' rows are decides the rest",
+    "pilot_short": _TASTES,
+    "pilot": _TASTES,
+    "items_short": "users of short rows, counted whole: at one price, since nobody is in both",
+    "total": "how many records there are in all, hardly bounded",
+    "edges": "every item in every context",
+    "contexts": "how many records each context has",
+    "zoom": "few users for so many items: those that seem to have much are looked at again",
+    "head": _USERS,
+    "head_rows": _ROWS,
+    "split_head": f"{_USERS}; in each context",
+    "split_rows": f"{_ROWS}; in each context",
+}
+
+
+def why(name: str, path: Path) -> str:
+    """Why a table is there, in words for the release."""
+    return _WHY.get(name) or _OF_ITEMS[path]
 
 
 def shares_of(
-    path: Path,
-    aim: Aim,
-    *,
-    rich: bool = False,
-    zoom: bool = False,
-    head: bool = False,
-    contexts: bool = False,
-    cells: bool = False,
-) -> dict[str, Fraction]:
+    path: Path, aim: Aim, *, rich: bool = False, zoom: bool = False, head: bool = False,
+    contexts: bool = False, cells: bool = False,
+) -> dict[str, Fraction]:  # fmt: skip
     """The share of each table, in thousandths of the price that add up to it.
 
     >>> {name: float(share) for name, share in shares_of(
@@ -87,18 +114,21 @@ class Purse:
     left: Price
     ones: bool
     """Whether a user has an item once: then Gaussian noise is smaller."""
-    part: Fraction = 1 - SIZES
-    """The shares that it pays for: all but the sizes."""
 
     def price(self, share: Fraction) -> Price:
-        """What a share of the release is, in what is left."""
-        return type(self.left)(self.left.value * share / self.part)
+        """What a share of the release costs. It pays for all shares but that of the sizes."""
+        return type(self.left)(self.left.value * share / (1 - SIZES))
 
     @property
     def worth(self) -> float:
         """The ε whose Laplace noise deviates as much as that which all of it buys."""
-        value = float(self.left.value / self.part)
+        value = float(self.left.value / (1 - SIZES))
         return value if isinstance(self.left, Epsilon) else 2 * sqrt(value)
+
+    @property
+    def fourth(self) -> int:
+        """The variance of a squared noise over the square of its variance: Laplace, or Gauss."""
+        return 5 if isinstance(self.left, Epsilon) else 2
 
     def deviation(self, share: Fraction, bound: float, *, once: bool | None = None) -> float:
         """Of the noise, in records, on rows scaled to a bound."""
@@ -159,16 +189,20 @@ class Bounds:
     error: float = inf
     """The squared error that is expected."""
 
+    @property
+    def short_rows(self) -> Scaled:
+        return Scaled(self.short, only_to=self.short)
+
+    @property
+    def long_rows(self) -> Scaled:
+        """All rows, where there are no two classes."""
+        return Scaled(self.theta, above=self.short)
+
 
 def best_bounds(
-    lengths: RowLengths,
-    ranks: Ranks,
-    deviation: Callable[[float], float],
-    kappa: float,
-    *,
-    classes: bool = False,
-    least_kept: float = 0.0,
-) -> Bounds:
+    lengths: RowLengths, ranks: Ranks, deviation: Callable[[float], float], kappa: float, *,
+    classes: bool = False, least_kept: float = 0.0,
+) -> Bounds:  # fmt: skip
     """The bounds of least expected error: noise grows with them, and what they shift falls.
 
     Args:
@@ -179,41 +213,24 @@ def best_bounds(
         classes: whether short and long rows may have a table each.
         least_kept: of the records, where any bound leaves so many.
     """
-    tried = [_one_class(lengths, ranks, deviation, kappa, t, least_kept) for t in lengths.bounds]
+
+    def error(theta: int, short: int = 0) -> float:
+        of_short = lengths.records_up_to(short)
+        of_long = lengths.records - of_short
+        if short and (of_short <= 0 or of_long <= 0):
+            return inf
+        kept, shift = lengths.kept(theta, above=short)
+        if kept < least_kept:
+            return 1e99 * (1 - kept)
+        noise = ranks.noise(of_short, deviation(short)) if short else 0.0
+        noise += ranks.noise(of_long, deviation(theta) / kept)
+        shift = max(shift, 0.5 * (1 - kept)) if short else shift
+        return noise + ranks.bias(of_long, kappa * shift)
+
     first, last = lengths.run
-    for short in map(int, HIGH[first:last]) if classes else ():
-        tried += [
-            _two_classes(lengths, ranks, deviation, kappa, Bounds(theta, short))
-            for theta in lengths.bounds
-            if theta > short
-        ]
-    return min(tried, key=lambda bounds: bounds.error)
-
-
-def _one_class(
-    lengths: RowLengths, ranks: Ranks, deviation: Callable[[float], float], kappa: float,
-    theta: int, least_kept: float,
-) -> Bounds:  # fmt: skip
-    kept, shift = lengths.kept(theta)
-    if kept < least_kept:
-        return Bounds(theta, error=1e99 * (1 - kept))
-    error = ranks.noise(lengths.records, deviation(theta) / kept)
-    return Bounds(theta, error=error + ranks.bias(lengths.records, kappa * shift))
-
-
-def _two_classes(
-    lengths: RowLengths, ranks: Ranks, deviation: Callable[[float], float], kappa: float,
-    bounds: Bounds,
-) -> Bounds:  # fmt: skip
-    of_short = lengths.records_up_to(bounds.short)
-    of_long = lengths.records - of_short
-    if of_short <= 0 or of_long <= 0:
-        return bounds
-    kept, shift = lengths.kept(bounds.theta, above=bounds.short)
-    error = ranks.noise(of_short, deviation(bounds.short))
-    error += ranks.noise(of_long, deviation(bounds.theta) / kept)
-    error += ranks.bias(of_long, kappa * max(shift, 0.5 * (1 - kept)))
-    return Bounds(bounds.theta, bounds.short, error)
+    splits = map(int, HIGH[first:last]) if classes else ()
+    pairs = [(theta, short) for short in (0, *splits) for theta in lengths.bounds if theta > short]
+    return min((Bounds(*pair, error(*pair)) for pair in pairs), key=lambda found: found.error)
 
 
 def of_the_pilot(lengths: RowLengths) -> Bounds:
@@ -227,39 +244,36 @@ def of_the_pilot(lengths: RowLengths) -> Bounds:
     return Bounds(next(enough, longer[-1]), short)
 
 
-@dataclass(frozen=True)
-class Pilot:
-    """Noisy counts of short and of long rows."""
+def measured_kappa(
+    lengths: RowLengths, split: int, short: Noisy, long: Noisy, fourth: int
+) -> float | None:
+    """How far users of long rows like other items; None where noise hides it.
 
-    bounds: Bounds
-    short: Floats
-    long: Floats
-    variances: tuple[float, float]
-    """Of the noise of both."""
-    fourth: int
-    """The variance of a squared noise over the square of its variance: 5 of Laplace, 2 of Gauss."""
+    The items at the top of a noisy list are left out: they are there because of their noise.
 
-    def kappa(self, lengths: RowLengths) -> float | None:
-        """How far users of long rows like other items; None where noise hides it.
-
-        The items at the top of a noisy list are left out: they are there because of their noise.
-        """
-        totals = max(float(self.short.sum()), 1.0), max(float(self.long.sum()), 1.0)
-        short, long = self.short / totals[0], self.long / totals[1]
-        v_short, v_long = (v / n**2 for v, n in zip(self.variances, totals, strict=True))
-        part = lengths.records_up_to(self.bounds.short) / lengths.records
-        order = np.argsort(-(short * v_long + long * v_short), kind="stable")
-        rest = order[min(_FOUND, len(short) // 4) :]
-        noise, every = v_short + v_long, part * short + (1 - part) * long
-        differ = float(((long - short)[rest] ** 2 - noise).sum())
-        mass = float((every[rest] ** 2).sum())
-        mass -= len(rest) * (part**2 * v_short + (1 - part) ** 2 * v_long)
-        if mass <= 0 or differ <= 4 * noise * sqrt(self.fourth * len(rest)):
-            return None
-        return max(_KAPPA_MORE * sqrt(differ / mass), KAPPA)
+    Args:
+        lengths: of the rows.
+        split: the longest of the short rows.
+        short: their counts.
+        long: those of the long rows.
+        fourth: the variance of a squared noise over the square of its variance.
+    """
+    sums = max(float(short.values.sum()), 1.0), max(float(long.values.sum()), 1.0)
+    f_short, f_long = short.values / sums[0], long.values / sums[1]
+    v_short, v_long = short.std**2 / sums[0] ** 2, long.std**2 / sums[1] ** 2
+    part = lengths.records_up_to(split) / lengths.records
+    order = np.argsort(-(f_short * v_long + f_long * v_short), kind="stable")
+    rest = order[min(_FOUND, len(order) // 4) :]
+    noise, every = v_short + v_long, part * f_short + (1 - part) * f_long
+    differ = float(((f_long - f_short)[rest] ** 2 - noise).sum())
+    mass = float((every[rest] ** 2).sum())
+    mass -= len(rest) * (part**2 * v_short + (1 - part) ** 2 * v_long)
+    if mass <= 0 or differ <= 4 * noise * sqrt(fourth * len(rest)):
+        return None
+    return max(_KAPPA_MORE * sqrt(differ / mass), KAPPA)
 
 
-def zoomed(counts: Floats, least: int) -> NDArray[np.int64]:
+def zoomed(counts: Floats, least: int) -> Ints:
     """The items that are looked at again, ascending: the fewest that have much of the records."""
     order = np.argsort(-counts, kind="stable")
     mass = np.cumsum(counts[order])
@@ -275,20 +289,9 @@ def bound_inside(counts: Floats, users: float) -> int:
     return min(ceil(1.5 * float(counts.sum()) / users + 1), LARGEST_BOUND)
 
 
-def bound_of_total(lengths: RowLengths, purse: Purse, share: Fraction) -> int:
-    """What rows are cut to where all records are counted together."""
-
-    def relative(bound: int) -> float:
-        lost = 0.5 * (1 - lengths.kept(bound)[0])
-        noise = purse.deviation(share, bound, once=False) / lengths.records
-        return noise**2 + lengths.doubt(bound) ** 2 + lost**2
-
-    return int(min(BOUNDS, key=relative))
-
-
 @dataclass(frozen=True)
 class Setting:
-    """What is public when the path is decided."""
+    """What is known once the sizes are released; the rest is decided by it."""
 
     items: int
     aim: Aim
@@ -298,65 +301,76 @@ class Setting:
     listed: bool
     """Whether the items' table is published whole: else no items are measured again."""
     purse: Purse
+    lengths: RowLengths
 
-    def zooms(self, lengths: RowLengths) -> bool:
+    @property
+    def zooms(self) -> bool:
         """Whether there are so few users for so many items that a first look finds few of them."""
-        few = lengths.users * self.purse.worth < _SPARSE * self.items
+        few = self.lengths.users * self.purse.worth < _SPARSE * self.items
         return few and self.listed and self.items >= _LEAST_ITEMS
 
-    def splits(self, lengths: RowLengths) -> bool:
+    @property
+    def splits(self) -> bool:
         """Whether the head is measured in each context: to recommend, if items are well seen."""
-        return self.aim == "recommend" and self.cells and not self.zooms(lengths)
+        return self.aim == "recommend" and self.cells and not self.zooms
 
-    def head(self, lengths: RowLengths) -> int:
+    @property
+    def head(self) -> int:
         """How many items are measured again, where rows are long; 0: none."""
-        return min(30 if self.splits(lengths) else 16, self.items // 4) if self.listed else 0
+        return min(30 if self.splits else 16, self.items // 4) if self.listed else 0
 
-    def shares(
-        self, path: Path, lengths: RowLengths, *, alone: bool = False
-    ) -> dict[str, Fraction]:
+    def shares(self, path: Path, *, alone: bool = False) -> dict[str, Fraction]:
         """The share of each table; with ``alone``, as if there were no contexts."""
         return shares_of(
-            path,
-            self.aim,
-            rich=lengths.rich,
-            zoom=path == "long" and self.zooms(lengths),
-            head=self.head(lengths) > 0,
-            contexts=self.contexts and not alone,
+            path, self.aim, rich=self.lengths.rich, zoom=path == "long" and self.zooms,
+            head=self.head > 0, contexts=self.contexts and not alone,
             cells=self.cells and not alone,
-        )
+        )  # fmt: skip
 
-    def bounds(self, lengths: RowLengths, path: Path, kappa: float) -> Bounds:
+    def prices(self, path: Path) -> dict[str, Price]:
+        """The price of each table that comes after the sizes."""
+        shares = self.shares(path).items()
+        return {name: self.purse.price(share) for name, share in shares if name != "sizes"}
+
+    def bounds(self, path: Path, kappa: float) -> Bounds:
         """What rows are scaled to on a path."""
-        share = self.shares(path, lengths, alone=True)["items"]
-        long = path == "long"
+        lengths, purse, long = self.lengths, self.purse, path == "long"
+        share = self.shares(path, alone=True)["items"]
         if lengths.weak or path == "short":
             theta = WEAK_BOUND if lengths.weak else lengths.end
-            return Bounds(theta, error=2.0 * self.items * self.purse.deviation(share, theta) ** 2)
+            return Bounds(theta, error=2.0 * self.items * purse.deviation(share, theta) ** 2)
         return best_bounds(
             lengths,
             Ranks.of(self.items, without=min(_FOUND, self.items // 4) if long else 0),
-            lambda bound: self.purse.deviation(share, bound),
+            lambda bound: purse.deviation(share, bound),
             kappa,
             classes=not long and not self.contexts,
             least_kept=_LEAST_KEPT if long else 0.0,
         )
 
-    def path_without_kappa(self, lengths: RowLengths) -> Path:
-        """Where a look at tastes found nothing: one more measurement of the head, or none."""
-        once = self.bounds(lengths, "rich", KAPPA).error
-        again = self.bounds(lengths, "long", KAPPA).error
-        return (
-            "rich" if once < again + min(_FOUND, self.items // 4) * self._head(lengths) else "long"
-        )
+    def bound_of_total(self) -> int:
+        """What rows are cut to where all records are counted together."""
+        lengths, share = self.lengths, self.shares("long")["total"]
 
-    def _head(self, lengths: RowLengths) -> float:
-        """The variance of a count in the head; 0 where the list is too short for one."""
-        share = self.shares("long", lengths).get("head")
+        def relative(bound: int) -> float:
+            lost = 0.5 * (1 - lengths.kept(bound)[0])
+            noise = self.purse.deviation(share, bound, once=False) / lengths.records
+            return noise**2 + lengths.doubt(bound) ** 2 + lost**2
+
+        return int(min(BOUNDS, key=relative))
+
+    def path_without_kappa(self) -> Path:
+        """Where a look at tastes found nothing: one more measurement of the head, or none."""
+        once, again = self.bounds("rich", KAPPA).error, self.bounds("long", KAPPA).error
+        again += min(_FOUND, self.items // 4) * self._head_variance()
+        return "rich" if once < again else "long"
+
+    def _head_variance(self) -> float:
+        """Of a count in the head; 0 where the list is too short for one."""
+        share = self.shares("long").get("head")
         if share is None:
             return 0.0
         if self.purse.ones:
-            return self.purse.head_variance(share, self.head(lengths))
-        ranks = Ranks.of(self.items)
-        of_head = lengths.records * ranks.share[: self.head(lengths)]
-        return self.purse.deviation(share, bound_inside(of_head, lengths.users)) ** 2
+            return self.purse.head_variance(share, self.head)
+        of_head = self.lengths.records * Ranks.of(self.items).share[: self.head]
+        return self.purse.deviation(share, bound_inside(of_head, self.lengths.users)) ** 2

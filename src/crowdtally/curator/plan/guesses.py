@@ -42,7 +42,7 @@ from crowdtally.curator.row_questions import (
 from crowdtally.curator.table import AnyTable, Measured
 from crowdtally.inference.auto import estimate_auto
 from crowdtally.inference.facts import Path
-from crowdtally.inference.rows import HIGH, RowLengths, row_lengths
+from crowdtally.inference.rows import HIGH, RowLengths
 from crowdtally.noise.draws import SystemDraws
 
 # Records that nobody has: as many as public guesses say, spread as such records often are.
@@ -259,8 +259,8 @@ class PlannedCourse:
                 "steps": _between([_shares(design, world) for world in _likely(design)])
             }
         world = _world(design, self.users, max(self.records, self.users))
-        lengths, setting = _known(design, world)
-        facts["sizes_reliable"] = not lengths.weak
+        setting = _known(design, world)
+        facts["sizes_reliable"] = not setting.lengths.weak
         if design.may_turn:
             facts["paid_in"] = setting.purse.left.field
         if design.items.publishing.leaves_out or design.size > LARGEST:
@@ -271,7 +271,7 @@ class PlannedCourse:
         released = imagine(self.design, world)
         outcome = outcome_of(released)
         steps = [
-            {**step.as_dict(), "share": show(_share(self.design, outcome, step))}
+            {**step.as_dict(outcome.path), "share": show(_share(self.design, outcome, step))}
             for step in outcome.steps
         ]
         return {"steps": steps, "expected_error": _error(self.design, world, released)}
@@ -307,12 +307,12 @@ def _likely(design: Design) -> Iterator[Imagined]:
         yield from (_world(design, users, users * each) for each in _EACH)
 
 
-def _known(design: Design, world: Imagined) -> tuple[RowLengths, Setting]:
+def _known(design: Design, world: Imagined) -> Setting:
     """What the sizes would say, and what is left then."""
     method, price = AutoMethod(design), design.whole
     empty = np.zeros(0, dtype=np.int64)
     law = noise_of(Counts(1, empty, empty, 1), type(price)(price.value * SIZES))
-    return method.known(row_lengths(world.lengths(), law.std()))
+    return method.known(RowLengths(world.lengths().astype(np.float64), law.std()))
 
 
 def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any]:
@@ -330,9 +330,9 @@ def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any
 
 def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
     """Without estimates of so many items: what is decided once the sizes are released."""
-    lengths, setting = _known(design, world)
-    path: Path = "short" if lengths.short else "long"
-    rmse = sqrt(setting.bounds(lengths, path, KAPPA).error / design.size)
+    setting = _known(design, world)
+    path: Path = "short" if setting.lengths.short else "long"
+    rmse = sqrt(setting.bounds(path, KAPPA).error / design.size)
     error = {"rmse": rmse, "rmse_top": None, "largest": float(world.counts[0]), "top": None}
     listed = not design.items.publishing.leaves_out
     return {
@@ -343,11 +343,10 @@ def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
 
 def _shares(design: Design, world: Imagined) -> dict[str, Fraction]:
     """The share of each table, where a look at tastes finds nothing."""
-    lengths, setting = _known(design, world)
+    setting = _known(design, world)
+    lengths = setting.lengths
     path: Path = "short" if lengths.short and not lengths.weak else "long"
-    if lengths.rich:
-        path = setting.path_without_kappa(lengths)
-    return setting.shares(path, lengths)
+    return setting.shares(setting.path_without_kappa() if lengths.rich else path)
 
 
 def _between(found: Sequence[Mapping[str, Fraction]]) -> list[dict[str, Any]]:

@@ -141,19 +141,15 @@ def of_chosen(chosen: Chosen, size: int, draws: int = 1) -> Measured:
 
 def of_auto(facts: AutoFacts, found: AutoEstimates) -> list[Measured]:
     """Of a release of ``auto``: its noisy counts, calibrated; and the head where it has users."""
-    factors = found.factors
-    if facts.summary is not None:
-        kept = facts.summary
-        published, law = np.full(facts.size, np.nan), kept.law
-        published[kept.places] = kept.values
-        low, high = bounds_of(published, kept.keeping, float(law.unit))
-    elif facts.items is not None:
-        low = high = published = facts.items.values
-        law = facts.items.law
+    factors, table = found.factors, facts.items
+    if isinstance(table, Chosen):
+        published = np.full(facts.size, np.nan)
+        published[table.places] = table.values
+        low, high = bounds_of(published, table.keeping, float(table.law.unit))
     else:
-        raise TypeError("a release of auto has a table of its items, or a summary of one")
+        low = high = published = table.values
     low, high = factors * low, factors * high
-    noises = [Noise(cumulants(law), factors)]
+    noises = [Noise(cumulants(table.law), factors)]
     if facts.short is not None:  # users of short rows were counted whole, in a table of their own
         short = facts.short.values
         low, high, published = low + short, high + short, published + short
@@ -165,9 +161,9 @@ def of_auto(facts: AutoFacts, found: AutoEstimates) -> list[Measured]:
         whole=Whole(found.total.mean, found.total.deviation),
     )  # fmt: skip
     head = facts.head
-    if head is None or head.theta is not None or not len(head.places):
+    if head is None or head.bound < inf or not len(head.places):
         return [base]  # rows of a head that were scaled say nothing without the table's factors
-    return [base, of_chosen(head, facts.size, draws=head.times)]
+    return [base, of_chosen(head, facts.size, draws=head.draws)]
 
 
 # What a release measured of its items, overall or in contexts: which table is compared.
@@ -235,7 +231,7 @@ def _chosen(axes: Axes, table: TableFacts, box: Mapping[str, Mask]) -> Measured:
     found, back = np.unique(where[rows], return_inverse=True)
     sums = np.bincount(back, values[rows], minlength=len(found)).astype(np.float64)
     draws = max(len(rows) // max(len(found), 1), 1)
-    return of_chosen(Chosen(found, sums, table.law), len(item), draws=draws)
+    return of_chosen(Chosen(sums, table.law, places=found), len(item), draws=draws)
 
 
 def _popularity(axes: Axes, box: Mapping[str, Mask]) -> Reading:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
+from crowdtally.core.counts import Keeping
 from crowdtally.core.hierarchy import DyadicAxis
 from crowdtally.core.layout import CELLS, ITEMS, ITEMS_SHORT, PILOT, PILOT_SHORT
 from crowdtally.format import Published, manifest
 from crowdtally.format.manifest import TableFacts
-from crowdtally.inference.auto_facts import Told, auto_facts
-from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy, Summary
+from crowdtally.inference.facts import AutoFacts, Chosen, ItemFacts, Noisy
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader import tables
 from crowdtally.reader.axes import Axes, AxisLookup
@@ -61,19 +62,19 @@ def facts_of_auto(axes: Axes, base: TableFacts, auto: manifest.AutoFacts) -> Aut
     """All that a release of ``auto`` says about its items."""
     lists = axes.of(base)
 
-    def told(table: TableFacts) -> Told:
-        where = None
-        if table.is_chosen or table.summary is not None:
-            where = places(axes.published, table, lists)
-        if where is not None and table.kind.over == "items in context":
+    def noisy(table: TableFacts) -> Noisy:
+        values, bound = counts(axes.published, table), auto.theta(table.name) or inf
+        if not table.is_chosen and table.summary is None:
+            return Noisy(values, table.law, bound)
+        where = places(axes.published, table, lists)
+        if table.kind.over == "items in context":
             where = where[np.sort(np.unique(where, return_index=True)[1])]
-        keeping = None if table.summary is None else table.summary.keeping
-        values, theta = counts(axes.published, table), auto.theta(table.name)
-        return Told(values, table.law, theta, where, keeping)
+        keeping = Keeping() if table.summary is None else table.summary.keeping
+        return Chosen(values, table.law, bound, places=where, keeping=keeping)
 
-    tables = {one.name: told(one) for one in axes.published.tables if one.kind not in _PILOTS}
-    return auto_facts(
-        base.cells, tables, path=auto.path, rich=auto.rich, kappa=auto.kappa, repeats=auto.repeats
+    tables = {one.name: noisy(one) for one in axes.published.tables if one.kind not in _PILOTS}
+    return AutoFacts.of(
+        base.cells, tables, auto.path, auto.kappa, rich=auto.rich, repeats=auto.repeats
     )
 
 
@@ -85,8 +86,8 @@ def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLoo
     """What one table says about its cells."""
     if table.summary is not None:
         where, values = places(published, table, lists), counts(published, table)
-        kept = Summary(where, values, table.law, table.summary.keeping)
-        return ItemFacts(table.cells, summary=kept)
+        kept = Chosen(values, table.law, places=where, keeping=table.summary.keeping)
+        return ItemFacts(table.cells, kept)
     noisy = single_counts(published, table, lists)
     exact = isinstance(table.law, IntervalNoise)
     return ItemFacts(len(noisy), Noisy(noisy, table.law), exact=exact)

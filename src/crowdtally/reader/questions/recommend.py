@@ -12,7 +12,7 @@ import numpy as np
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import TableFacts
-from crowdtally.inference.facts import ItemFacts, Noisy, Summary
+from crowdtally.inference.facts import Chosen, ItemFacts, Noisy
 from crowdtally.inference.items import estimate_items
 from crowdtally.inference.lifts import AMONG, Seen, found_lifts
 from crowdtally.laws.base import ONE_CELL, as_counts
@@ -83,8 +83,9 @@ class Partners:
         if table.summary is None:
             facts = ItemFacts(len(item) - 1, Noisy(values, table.law))
         else:
-            kept = Summary(where - (where > place), values, table.law, table.summary.keeping)
-            facts = ItemFacts(len(item) - 1, summary=kept)
+            others, keeping = where - (where > place), table.summary.keeping
+            kept = Chosen(values, table.law, places=others, keeping=keeping)
+            facts = ItemFacts(len(item) - 1, kept)
         made = estimate_items(facts, LEVEL)
         parts = (made.mean, made.median, made.low, made.high, made.deviation, made.own)
         believed = Believed(*(np.insert(part, place, 0.0) for part in parts))
