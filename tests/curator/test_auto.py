@@ -152,15 +152,15 @@ PATHS: dict[str, tuple[dict[str, Any], dict[int, int], list[list[str]]]] = {
     ),
     "recommend": (
         {"days": 2, "aim": "recommend"}, LONG,
-        [["sizes"], ["items", "total", "edges", "contexts"], ["split_rows"]],
+        [["sizes"], ["items", "total", "edges", "contexts"], ["head_rows"]],
     ),
     "recommend, once": (
         {"days": 2, **ONCE, "aim": "recommend"}, LONG,
-        [["sizes"], ["items", "total", "edges", "contexts"], ["split_rows"]],
+        [["sizes"], ["items", "total", "edges", "contexts"], ["head"]],
     ),
     "recommend by user": (
         {"days": 2, **BY_DAY, **ONCE}, LONG,
-        [["sizes"], ["items", "total", "edges", "contexts"], ["split_head"]],
+        [["sizes"], ["items", "total", "edges", "contexts"], ["head"]],
     ),
     "zoom": (
         {"items": 60_000}, LONG, [["sizes"], ["items", "total"], ["zoom"], ["head_rows"]],
@@ -224,13 +224,9 @@ def test_users_are_counted_where_each_is_in_a_cell_once() -> None:
         made = run(request_of(repeats=repeats), MadeUp(LONG))
         assert isinstance(made.questions[-1].measures[0], measure)
         assert all(question.rows.repeats == repeats for question in made.questions)
-    for options, blocks in (({"aim": "recommend"}, None), (BY_DAY, 2)):
+    for options in ({"aim": "recommend"}, BY_DAY):
         made = run(request_of(days=2, **ONCE, **options), MadeUp(LONG))
-        (table,), (measure,) = made.questions[-1].tables, made.questions[-1].measures
-        assert measure.in_contexts
-        assert isinstance(measure, Inside if blocks is None else UsersInside)
-        assert getattr(table, "blocks", None) == blocks
-        assert made.questions[-1].rows.per_user == (blocks is not None)
+        assert made.questions[-1].rows.per_user == (options is BY_DAY)
 
 
 def test_the_pilot_and_two_classes() -> None:
@@ -302,7 +298,9 @@ def test_tables_in_rho_have_gaussian_noise_of_their_l2_bound() -> None:
         g, theta = 2**20, made.measure("items").to
         found = {table.name: table.l2_squared for table in tables}
         assert found["items"] == found["edges"] == g**2 * (theta if options else theta**2)
-        assert found["contexts"] == g**2 * theta**2
+        assert found["contexts"] == g**2 * made.measure("contexts").to ** 2
+        assert made.measure("items").by_norm == made.measure("edges").by_norm == bool(options)
+        assert made.measure("contexts").to == (15 if options else theta)  # the mean row
         assert found["sizes"] == 1
 
 

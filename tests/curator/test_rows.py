@@ -75,11 +75,10 @@ def test_rows_are_added_up_as_plain_python_does(start_engine: Any, mode: str) ->
         Scaled(3, above=2): blocks.size,
         Scaled(2, only_to=2): blocks.size,
         Inside(places, 2): len(places),
-        Inside(places, 1, in_contexts=True): len(places) * width,
     }
-    if rows.per_user and not rows.repeats:
-        measures |= {UsersInside(places): len(places)}
-        measures |= {UsersInside(places, in_contexts=True): len(places) * width}
+    if not rows.repeats:
+        measures |= {UsersInside(places): len(places), Scaled(2, by_norm=True): blocks.size}
+        measures |= {Scaled(1, "cells", 1, by_norm=True): blocks.size * width}
     with blocks.held(start_engine, rows) as held:
         kept = blocks.kept(held)
         found = counted(held, list(measures), list(measures.values()))
@@ -249,44 +248,46 @@ def test_a_source_that_changes_between_questions_makes_nobody_count_for_more(
 # ---- tables of the measures ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rows", "split"), [(REPEATS, False), (ONCE, True), (UserRows(True, repeats=True), True)]
-)
-def test_users_who_may_be_in_a_cell_twice_are_not_counted(
-    engine: DuckDBEngine, rows: UserRows, split: bool
-) -> None:
-    """Interval noise is for a user who moves each cell by 0 or 1, in one block of cells."""
-    held = held_rows(engine, WEEK, rows)
+def test_users_who_may_be_in_a_cell_twice_are_not_counted(engine: DuckDBEngine) -> None:
+    """Interval noise is for a user who moves each cell by 0 or 1."""
+    held = held_rows(engine, WEEK, REPEATS)
     with pytest.raises(CrowdtallyError, match="several times"):
-        counted(held, [UsersInside((0, 1), in_contexts=split)], [14 if split else 2])
+        counted(held, [UsersInside((0, 1))], [2])
 
 
 def test_bounds_by_hand() -> None:
     g, unit = GRID, Fraction(1, GRID)
-    assert Lengths().bound(REPEATS) == (1, 1, 1)
-    assert Whole(40).bound(ONCE) == (40, 1600, 1)
+    assert Lengths().bound(REPEATS, BINS) == (1, 1, 1)
+    assert Whole(40).bound(ONCE, 1) == (40, 1600, 1)
     for rows in (ONCE, UserRows(per_user=True, repeats=False)):
-        assert Scaled(9).bound(rows) == (9 * g, 9 * g * g, unit)
-        assert Scaled(9, "cells").bound(rows) == (9 * g, 9 * g * g, unit)
-        assert Scaled(9, "contexts").bound(rows) == (9 * g, 81 * g * g, unit)
-        assert Inside((1,), 9).bound(rows) == (9 * g, 9 * g * g, unit)
+        assert Scaled(9).bound(rows, 100) == (9 * g, 9 * g * g, unit)
+        assert Scaled(9, "cells").bound(rows, 100) == (9 * g, 9 * g * g, unit)
+        assert Scaled(9, "contexts").bound(rows, 100) == (9 * g, 81 * g * g, unit)
+        assert Inside((1,), 9).bound(rows, 1) == (9 * g, 9 * g * g, unit)
+        for over in ("items", "cells"):  # by Cauchy and Schwarz: the root of 9 times that of 100
+            assert Scaled(9, over, by_norm=True).bound(rows, 100) == (30 * g, 9 * g * g, unit)
     for measure in (Scaled(9), Scaled(9, "cells"), Scaled(9, "contexts"), Inside((1,), 9)):
-        assert measure.bound(REPEATS) == (9 * g, 81 * g * g, unit)
+        assert measure.bound(REPEATS, 100) == (9 * g, 81 * g * g, unit)
 
 
-def test_a_table_of_users_in_contexts_has_a_draw_for_each_context() -> None:
-    cells = Picked(grid(Domain(range(40), {"day": range(4)}).axes), np.arange(32))
-    users = UsersInside(tuple(range(8)), in_contexts=True)
-    table = row_table("split_head", cells, ONE, users, ONCE)
+def test_only_ones_in_cells_of_their_own_are_scaled_by_norm() -> None:
+    with pytest.raises(TypeError, match="scale it to a sum"):
+        Scaled(9, "contexts", by_norm=True)
+    with pytest.raises(TypeError, match="scaled to a sum"):
+        Scaled(9, by_norm=True).bound(REPEATS, 100)
+
+
+def test_a_table_of_users_has_interval_noise_or_gaussian() -> None:
+    cells, users = Picked(grid(Domain(range(40)).axes), np.arange(8)), UsersInside(tuple(range(8)))
+    table = row_table("head", cells, ONE, users, ONCE)
     assert isinstance(table, Measured)
-    assert (table.blocks, table.phantoms, table.epsilon) == (4, phantoms_for(8), ONE)
-    assert table.law.blocks == 4
-    ranked = row_table("split_head", cells, ONE, users, ONCE, ranked=True)
+    assert (table.blocks, table.phantoms, table.epsilon) == (1, phantoms_for(8), ONE)
+    ranked = row_table("head", cells, ONE, users, ONCE, ranked=True)
     assert isinstance(ranked, Measured)
     assert ranked.phantoms == 0
-    gaussian = row_table("split_head", cells, Rho(Fraction(1, 8)), users, ONCE)
+    gaussian = row_table("head", cells, Rho(Fraction(1, 8)), users, ONCE)
     assert isinstance(gaussian, MembersTable)
-    assert gaussian.l2_squared == 8  # K: the cells of one context, of which she is in each once
+    assert gaussian.l2_squared == 8  # K: in each cell once
 
 
 def test_two_classes_cost_what_one_does() -> None:

@@ -67,7 +67,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-REAL = ("rich", "split head", "gaussian", "sparse", "top in contexts")
+REAL = ("rich", "by user", "gaussian", "sparse", "top in contexts")
 """Real releases of ``auto``, whose steps say what they decided."""
 
 
@@ -311,7 +311,7 @@ WRONG: list[tuple[str, str, Any, str]] = [
     ("auto", "auto.steps.3.theta", 0, "auto.steps[3].theta must be a whole number"),
     ("auto", "auto.steps.3.theta", 99, "is not what auto tells of that table"),
     ("auto", "auto.steps.1.name", "sizes", "auto tells of the table 'sizes' 2 times"),
-    ("auto", "auto.steps.1.name", "head", "auto tells of the table 'head', which is not there"),
+    ("auto", "auto.steps.1.name", "zoom", "auto tells of the table 'zoom', which is not there"),
     ("auto", "auto.steps.1.epsilon", "0", "auto.steps[1].epsilon must be an exact number above 0"),
     ("auto", "auto.steps.1.why", "", "auto.steps[1].why must be a name"),
     ("auto", "method.bounding", "sra", "or method.bounding is 'auto', but not both"),
@@ -325,8 +325,8 @@ WRONG: list[tuple[str, str, Any, str]] = [
     ("auto", "tables.0.name", "popularity", "and auto makes sizes, items and some of"),
     ("auto", "tables.7.publishing", "dense", "is published as 'dense', which such a table cannot"),
     ("auto", "tables.1.publishing", "chosen", "is published as 'chosen', which such"),
-    ("auto", "tables.7.cells", 5, "and they are some of 5 items, 3 cells of each"),
-    ("auto", "tables.7.noise.cells", 3, "interval noise of 9 cells on 6 cells"),
+    ("auto", "tables.7.cells", 6, "and they are some of 5 items"),
+    ("auto", "tables.7.noise.cells", 3, "interval noise of 3 cells on 2 cells"),
     ("auto", "tables.7.noise.rate", "1", "a noise rate that is not its epsilon divided by"),
     ("long list", "domain.items.listed_in", "/etc/x", "must be 'items.parquet', and is '/etc/x'"),
 ]  # fmt: skip

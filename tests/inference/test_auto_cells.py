@@ -12,11 +12,10 @@ import pytest
 from crowdtally.errors import UsageError
 from crowdtally.inference.auto import AutoEstimates, estimate_auto
 from crowdtally.inference.auto_cells import RATIOS, CellEstimates, estimate_cells
-from crowdtally.inference.facts import AutoFacts, Chosen, Noisy
+from crowdtally.inference.facts import AutoFacts, Noisy
 from crowdtally.inference.rows import BINS, RowLengths
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 
 GRID = Fraction(1, 1 << 20)
@@ -234,40 +233,6 @@ def test_a_lift_is_as_unsure_as_its_cell_and_its_share():
     expected = sqrt(own + (cells.shares_error[1] * lift.mean[0]) ** 2)
     assert lift.deviation[0] == pytest.approx(expected)
     assert lift.high[0] == pytest.approx(lift.mean[0] + REACH * expected, rel=1e-3)
-
-
-def test_a_head_in_each_context_speaks_there():
-    truth = lifted(spread=0.8)
-    facts = facts_of(truth, 400.0)
-    places = np.arange(10)
-    law = IntervalNoise(Fraction(1), 10)
-    rng = np.random.default_rng(4)
-    head = Chosen(truth[:10] + rng.normal(0, law.std(), (10, 4)), law, places=places)
-    found, alone = both(facts)
-    with_head = estimate_cells(replace(facts, head_cells=head), found)
-    error, before = (
-        abs(one.cells.mean[:10] - truth[:10]).mean() for one in (with_head, alone)
-    )  # fmt: skip
-    assert error < 0.2 * before
-    assert with_head.cells.mean.sum(axis=1) == pytest.approx(found.items.mean)
-    assert np.array_equal(with_head.cells.mean[10:], alone.cells.mean[10:])
-
-
-def test_each_context_has_a_scatter_of_its_own():
-    """One context where the head and the cells agree does not hide another where they do not."""
-    truth = COUNTS[:, None] * SHARES
-    facts = facts_of(truth, 4000.0)
-    found, alone = both(facts)
-    values = alone.cells.mean[:10].copy()
-    values[:, 3] *= 1 + np.tile([0.9, -0.9], 5)
-    noise = GaussianNoise(Fraction(round((0.4 * values[:, 3].mean()) ** 2)))
-    head = Chosen(values, noise, places=np.arange(10))
-    moved = estimate_cells(replace(facts, head_cells=head), found).cells.mean[:10]
-    part, before = moved / moved.sum(axis=1)[:, None], alone.cells.mean[:10]
-    before = before / before.sum(axis=1)[:, None]
-    assert abs(part[0, 3] / before[0, 3] - 1) > 0.3
-    ratio = part[:, 0] / part[:, 1] / (before[:, 0] / before[:, 1])
-    assert ratio == pytest.approx(np.ones(10), abs=0.02)
 
 
 def test_an_item_of_nothing_is_nothing_with_room_above():

@@ -146,6 +146,24 @@ def test_doubling_bins_are_integrals_of_their_density(slope: float):
     assert found.mean_row[11] == pytest.approx(float((t * density).sum() / density.sum()), rel=1e-4)
 
 
+@pytest.mark.parametrize("slope", [-3.0, -1.0, 0.0, 2.5])
+def test_what_a_norm_leaves(slope: float):
+    """√(bound·R) of a longer row: its R records have squares that sum to the bound."""
+    noisy = np.zeros(BINS)
+    noisy[:8], noisy[9:13] = 9000.0, 4000.0 * 2.0 ** (slope * np.arange(4))
+    found = RowLengths(noisy, 1.0, by_norm=True)
+    gamma = found._slopes[11]
+    t = np.linspace(LOW[11] - 0.5, HIGH[11] + 0.5, 400_001)
+    density = t ** (gamma - 1)
+    for bound in (4.0, 70.0, 128.5):
+        expected = float((np.minimum(t, np.sqrt(bound * t)) * density).sum() / density.sum())
+        assert found.kept_each(bound)[11] == pytest.approx(expected, rel=1e-4)
+    assert found.kept_each(4)[:8] == pytest.approx([1, 2, 3, 4, *np.sqrt([20, 24, 28, 32])])
+    whole = RowLengths(noisy, 1.0)
+    assert found.records == pytest.approx(whole.records)
+    assert all(found.kept(b)[0] >= whole.kept(b)[0] for b in found.bounds)
+
+
 def test_the_slope_is_half_the_log_of_the_neighbours():
     noisy = np.zeros(BINS)
     noisy[9:12] = [4000, 2000, 3000]

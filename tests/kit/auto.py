@@ -186,12 +186,12 @@ WAYS: Mapping[str, Way] = {
         "sizes items total zoom head", options=_ONCE,
     ),
     "recommend": Way(
-        _few_long, {"items": _400, **_DAY}, "sizes items total edges contexts split_rows",
+        _few_long, {"items": _400, **_DAY}, "sizes items total edges contexts head_rows",
         _IN_DAYS, {"method": ct.Auto("recommend")},
     ),
-    "split head": Way(
-        _few_long, {"items": _400, **_SEX}, "sizes items total edges contexts split_head",
-        _IN_SEXES, {"method": ct.Auto("recommend", repeats=False, context_per_user="sex")},
+    "by user": Way(
+        _few_long, {"items": _400, **_SEX}, "sizes items total edges contexts head", _IN_SEXES,
+        {"method": ct.Auto("recommend", repeats=False, context_per_user="sex")},
     ),
     "totals": Way(
         _few_long, {"items": _400, **_DAY}, "sizes items total contexts head_rows", _IN_DAYS,

@@ -10,8 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from functools import cache
 from itertools import combinations_with_replacement, product
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -160,7 +162,7 @@ class Blocks:
             values = counted.values[cells]
         else:
             cells, values = counted.cells, counted.values
-        split = getattr(measure, "over", "items") == "cells" or getattr(measure, "in_contexts", 0)
+        split = getattr(measure, "over", "items") == "cells"
         listed = getattr(measure, "places", None)
         for cell, value in zip(cells.tolist(), values.tolist(), strict=True):
             if getattr(measure, "over", "items") == "contexts":
@@ -218,16 +220,23 @@ def reference(measure: Measure, row: Row) -> Counter[Any]:
             if measure.above < length <= (measure.only_to or length):
                 for (item, context, amount), times in row.items():
                     names = {"items": item, "cells": (item, context), "contexts": context}
-                    found[names[measure.over]] += times * _weight(amount, length, measure.to)
+                    weight = _weight(amount, length, measure.to)
+                    if measure.by_norm:
+                        weight = _root(length, measure.to)
+                    found[names[measure.over]] += times * weight
         case Inside() | UsersInside():
             cut = Counter({one: times for one, times in row.items() if one[0] in measure.places})
-            for (item, context, amount), times in cut.items():
-                place = (item, context) if measure.in_contexts else item
+            for (item, _, amount), times in cut.items():
                 if isinstance(measure, UsersInside):
-                    found[place] = 1
+                    found[item] = 1
                 else:
-                    found[place] += times * _weight(amount, length_of(cut), measure.to)
+                    found[item] += times * _weight(amount, length_of(cut), measure.to)
     return +found
+
+
+def _root(length: int, to: int) -> int:
+    """The largest whole weight of which so many squares sum to g²·to at most."""
+    return min(GRID, floor(Decimal(GRID**2 * to // length).sqrt(Context(prec=60))))
 
 
 def _weight(amount: int, length: int, to: int) -> int:

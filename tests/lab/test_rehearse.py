@@ -216,7 +216,7 @@ def test_it_draws_what_a_release_draws(shape: str, method: str, engine: DuckDBEn
 def test_questions_that_differ_are_told_apart() -> None:
     rows, measures = UserRows(per_user=False, repeats=True), [
         Scaled(2), Scaled(3), Scaled(2, "cells"), Scaled(3, above=2), Scaled(2, only_to=2),
-        Whole(2), Inside((0, 2), 2), Inside((0, 3), 2), Inside((0, 2), 2, in_contexts=True),
+        Whole(2), Inside((0, 2), 2), Inside((0, 3), 2), Scaled(2, by_norm=True),
     ]  # fmt: skip
     questions = {RowQuestion((), rows, (measure,)) for measure in measures}
     assert len(questions) == len(measures)

@@ -32,7 +32,7 @@ IN_CONTEXT: dict[str, dict[str, str]] = {
     for name, way in WAYS.items()
     if "contexts" in way.domain
 }
-CELLS = ["short", "rich in contexts", "recommend", "split head"]
+CELLS = ["short", "rich in contexts", "recommend", "by user"]
 """Those that count each item in each context."""
 ITEMS = [name for name in WAYS if name not in ("top in contexts", "attributes", "sparse")]
 
@@ -344,7 +344,7 @@ def test_every_release_is_described_and_whole(name: str, way: Way) -> None:
 
 def answers(folder: Path) -> str:
     """All kinds of answers of a release with a cache, and of one with contexts."""
-    large, small = ct.load(folder / "sparse"), ct.load(folder / "split head")
+    large, small = ct.load(folder / "sparse"), ct.load(folder / "by user")
     return "\n".join(
         [
             large.top(30).to_json(), large.sum().to_json(), small.top(30).to_json(),
@@ -357,7 +357,7 @@ def test_answers_follow_from_the_release_alone(
     way: Way, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ledger and all else deleted; another folder; no cache, a new one, and a full one."""
-    for name in ("sparse", "split head"):
+    for name in ("sparse", "by user"):
         way(name)
         shutil.copytree(folder / name, tmp_path / "else where" / name)
     before = answers(folder)
@@ -396,7 +396,7 @@ def test_a_list_too_long_to_publish_all(way: Way) -> None:
 # ---- What changed between two releases, overall and in a context -----
 
 
-@pytest.mark.parametrize("name", ["short", "rich", "rich in contexts", "long users", "split head"])
+@pytest.mark.parametrize("name", ["short", "rich", "rich in contexts", "long users", "by user"])
 def test_two_releases_of_the_same_records_did_not_change(name: str, tmp_path: Path) -> None:
     """Calibrated counts, those of short and of long rows, heads, and items in contexts."""
     one, two = (release_way(tmp_path / str(seed), name, seed=seed) for seed in (1, 2))

@@ -331,7 +331,7 @@ def test_the_steps_are_numbered_with_their_share_and_why(
     assert "what to recommend in each context" in first
     assert steps[0] == "Step 1, 'sizes', 2.5% of ε: how long users' rows are decides the rest."
     assert steps[1].startswith("Step 2, 'pilot_short', at the same 7% of ε as 'pilot': ")
-    assert steps[7].startswith("Step 8, 'split_head', 30% of ε: ")
+    assert steps[7].startswith("Step 8, 'head', 8.5% of ε: ")
     assert steps[8] == "Together they spent all of ε 4."
     assert "never by the records" in steps[-1]
     assert "at the same 90.5% of ε as 'items'" in said(plain, "steps")[5]
@@ -364,7 +364,7 @@ def test_every_table_is_said_to_hold_something(
     whole = "\n".join(said(described_of_auto, "what"))
     assert "how many users have how many different items: from 1 to 8, then 9 to 16" in whole
     assert "Table 'total' (total.parquet): how many different items there are in all" in whole
-    assert "users of 2 items, chosen by their estimates, in each of 3 values of 'day'" in whole
+    assert "users of 2 items, chosen by their estimates" in whole
     short = "\n".join(said(plain, "what"))
     assert "'item', 60 cells, from the users of longer rows." in short
     assert "60 cells, from users of at most 6 records: they were counted whole." in short
@@ -379,8 +379,8 @@ def test_what_was_bounded_and_what_was_not(
     assert "'sizes'" not in scaled
     assert "'total'" not in scaled
     assert any(line.startswith("In 'total' at most ") for line in others)
-    assert any(line.startswith("In 'split_head' nothing was cut") for line in others)
-    (head,) = (line for line in others if line.startswith("Table 'split_head'"))
+    assert any(line.startswith("In 'head' nothing was cut") for line in others)
+    (head,) = (line for line in others if line.startswith("Table 'head'"))
     assert "at most 1 in each count, in however many of them" in head
     assert others[-1] == "ε 4 was charged at once, before the first step was taken."
     (both,) = (line for line in said(plain, "protection") if "'items_short', and" in line)

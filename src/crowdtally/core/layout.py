@@ -353,13 +353,8 @@ ZOOM = _step("zoom", "items", chosen=True)
 HEAD = _step("head", "items", chosen=True, counted=_USERS)
 HEADS = _step("heads", "items in context", chosen=True, counted=_USERS)
 HEAD_ROWS = _step("head_rows", "items", chosen=True)
-SPLIT_HEAD = _step("split_head", "items in context", chosen=True, counted=_USERS)
-SPLIT_ROWS = _step("split_rows", "items in context", chosen=True)
 
-STEPS = (
-    SIZES, PILOT_SHORT, PILOT, ITEMS_SHORT, TOTAL, CONTEXTS, ZOOM, HEAD, HEAD_ROWS, SPLIT_HEAD,
-    SPLIT_ROWS,
-)  # fmt: skip
+STEPS = (SIZES, PILOT_SHORT, PILOT, ITEMS_SHORT, TOTAL, CONTEXTS, ZOOM, HEAD, HEAD_ROWS)
 """The tables of ``auto`` beside those of items and of items in contexts; top items have a head."""
 
 KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS, HEADS)}

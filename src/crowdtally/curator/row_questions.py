@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import Literal, NamedTuple
 
 from crowdtally.core.layout import Layout
@@ -54,12 +55,23 @@ class UserRows:
         ones = not self.repeats and over != "contexts"
         return Bound(GRID * bound, GRID**2 * bound ** (1 if ones else 2), Fraction(1, GRID))
 
+    def normed(self, bound: int, cells: int) -> Bound:
+        """Of a row of ones, each in a cell of its own, whose squares are scaled to ``bound``.
+
+        R ones weigh ⌊√⌊g²·bound/R⌋⌋ each, or g where they fit: together no more than g²·bound in
+        squares, and so no more than its root times that of the number of cells in L1.
+        """
+        if self.repeats:
+            raise TypeError("rows with repeats are scaled to a sum")
+        squared = GRID**2 * bound
+        return Bound(isqrt(squared * cells), squared, Fraction(1, GRID))
+
 
 @dataclass(frozen=True)
 class Lengths:
     """How many users have a row of each length, in bins: a user is in one."""
 
-    def bound(self, rows: UserRows) -> Bound:
+    def bound(self, rows: UserRows, cells: int) -> Bound:
         return Bound(1, 1, Fraction(1))
 
 
@@ -69,7 +81,7 @@ class Whole:
 
     most: int
 
-    def bound(self, rows: UserRows) -> Bound:
+    def bound(self, rows: UserRows, cells: int) -> Bound:
         return Bound(self.most, self.most**2, Fraction(1))
 
 
@@ -86,8 +98,17 @@ class Scaled:
     over: Over = "items"
     above: int = 0
     only_to: int | None = None
+    by_norm: bool = False
+    """Whether the squares of a row are scaled to θ instead: for rows of ones and Gaussian noise.
+    Sums of such weights are bounded by nothing: contexts are scaled to a sum."""
 
-    def bound(self, rows: UserRows) -> Bound:
+    def __post_init__(self) -> None:
+        if self.by_norm and self.over == "contexts":
+            raise TypeError("a context adds several records of a user up: scale it to a sum")
+
+    def bound(self, rows: UserRows, cells: int) -> Bound:
+        if self.by_norm:
+            return rows.normed(self.to, cells)
         return rows.scaled(self.to, self.over)
 
 
@@ -98,22 +119,16 @@ class Inside:
     places: tuple[int, ...]
     """The items, ascending."""
     to: int
-    in_contexts: bool = False
-    """Whether each context is counted by itself."""
 
-    def bound(self, rows: UserRows) -> Bound:
-        return rows.scaled(self.to, "cells")
+    def bound(self, rows: UserRows, cells: int) -> Bound:
+        return rows.scaled(self.to, "items")
 
 
 @dataclass(frozen=True)
 class UsersInside:
-    """The distinct users of some items: nobody is bounded.
-
-    In contexts only where each user has one: then she is in the cells of one context alone.
-    """
+    """The distinct users of some items: nobody is bounded."""
 
     places: tuple[int, ...]
-    in_contexts: bool = False
 
 
 Measure = Lengths | Whole | Scaled | Inside | UsersInside
@@ -152,8 +167,7 @@ def row_table(
     Distinct users have a few empty cells drawn beside them, except where only ranks matter.
     """
     if isinstance(measure, UsersInside):
-        blocks = cells.size // len(measure.places)
-        phantoms = 0 if ranked else phantoms_for(cells.size // blocks)
-        return members_table(name, name, cells, price, phantoms, blocks)
-    l1, squared, unit = measure.bound(rows)
+        phantoms = 0 if ranked else phantoms_for(cells.size)
+        return members_table(name, name, cells, price, phantoms)
+    l1, squared, unit = measure.bound(rows, cells.size)
     return Table(name, name, cells, price, l1, unit, publishing=publishing, squared=squared)

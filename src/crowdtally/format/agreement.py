@@ -22,7 +22,6 @@ from crowdtally.core.layout import (
     PAIRS,
     POPULARITY,
     SIZES,
-    SPLIT_HEAD,
     STEPS,
     TOTAL,
     added,
@@ -162,10 +161,10 @@ def _thetas(method: MethodFacts, auto: AutoFacts, tables: Sequence[TableFacts]) 
         theta = auto.theta(table.name)
         if table.kind.answers and table.name not in method.bounds:
             yield f"method.bounds lacks the table {table.name!r}"
-        free = table.kind in (SIZES, HEAD, SPLIT_HEAD)
+        free = table.kind in (SIZES, HEAD)
         if free != (theta is None):
             yield f"auto tells {'a' if free else 'no'} bound of the table {table.name!r}"
-        elif theta is not None and table.sensitivity * table.law.unit != theta:
+        elif theta is not None and auto.changed(table) != theta:
             yield f"the bound of {table.name!r} is not what one user can change in that table"
 
 

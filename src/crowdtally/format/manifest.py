@@ -636,6 +636,18 @@ class AutoFacts:
         whole = self.rho if step.paid_in == Rho.field else None
         return step.cost / (whole or epsilon)
 
+    def by_norm(self, table: TableFacts) -> bool:
+        """Whether its rows were scaled by their squares: rows of ones, paid for in ρ."""
+        of_items = table.kind.name in ("pilot", "items", "cells", "edges")
+        return of_items and table.law.bounded_by == "l2" and not self.repeats
+
+    def changed(self, table: TableFacts) -> Fraction:
+        """What one user changes in a table by at most: the sum, or by norm the sum of squares."""
+        unit = table.law.unit
+        if self.by_norm(table):
+            return table.sensitivity_squared * unit**2
+        return table.sensitivity * unit
+
     def theta(self, name: str) -> int | None:
         """What the rows of a table were scaled to; None where nobody was bounded."""
         return next((step.theta for step in self.steps if step.name == name), None)

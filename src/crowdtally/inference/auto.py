@@ -97,7 +97,7 @@ def _left(table: Noisy, level: Fraction, *, rare: bool = False) -> Posterior:
 
 def _of_whole_rows(facts: AutoFacts, table: Noisy, level: Fraction) -> AutoEstimates:
     """Where most rows were counted whole: one factor puts back what was cut off long ones."""
-    lengths, reach = facts.lengths, normal_reach(level)
+    lengths, reach = facts.scaled, normal_reach(level)
     left = _left(table, level)
     short, short_sum, short_std, split = Posterior.empty(facts.size), 0.0, 0.0, 0.0
     if facts.short is not None:
@@ -139,7 +139,7 @@ def _of_whole_rows(facts: AutoFacts, table: Noisy, level: Fraction) -> AutoEstim
 def _of_long_rows(facts: AutoFacts, table: Noisy, level: Fraction) -> AutoEstimates:
     """Where much was cut off: a measured total says how much, a head of whom."""
     lengths, reach = facts.lengths, normal_reach(level)
-    kept = 0.5 if lengths.weak else lengths.kept(table.bound)[0]
+    kept = 0.5 if lengths.weak else facts.scaled.kept(table.bound)[0]
     left, lost = _left(table, level, rare=True), 1 - kept
     if facts.zoom is not None:
         _look_again(left, facts.zoom, level)
@@ -200,7 +200,7 @@ def _total(facts: AutoFacts, table: Noisy, kept: float, mass: float) -> tuple[fl
     seen = max(float(table.values.sum()), 1.0)
     noise = sqrt(facts.size) * table.std / seen
     values = [seen / kept]
-    errors = [hypot(noise, lengths.doubt(table.bound), 0.3 * (1 - kept))]
+    errors = [hypot(noise, facts.scaled.doubt(table.bound), 0.3 * (1 - kept))]
     if facts.total is not None:
         value, error = _measured_total(lengths, facts.total)
         values, errors = [*values, value], [*errors, error]
@@ -252,7 +252,7 @@ def _bent(z: Floats, scale: float, total: float, relative: float, head: Head) ->
 def _of_summary(facts: AutoFacts, summary: Chosen, level: Fraction) -> AutoEstimates:
     """Of a domain that is too large to list: every cell's posterior over what its bound left."""
     lengths, reach = facts.lengths, normal_reach(level)
-    kept = 0.5 if lengths.weak else lengths.kept(summary.bound)[0]
+    kept = 0.5 if lengths.weak else facts.scaled.kept(summary.bound)[0]
     own = from_summary(summary, facts.size, level)
     bounded, factor = own.mean.copy(), 1.0 if lengths.weak else 1 / kept
     if lengths.weak:

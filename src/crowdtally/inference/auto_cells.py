@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import hypot
 from statistics import NormalDist
@@ -11,8 +11,7 @@ import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.inference.auto import AutoEstimates
-from crowdtally.inference.facts import AutoFacts, Chosen, Noisy
-from crowdtally.inference.heads import blended
+from crowdtally.inference.facts import AutoFacts, Noisy
 from crowdtally.inference.items import ItemEstimates
 from crowdtally.inference.lifts import FoundLifts
 from crowdtally.inference.posterior import (
@@ -121,9 +120,7 @@ def estimate_cells(
     cells = Posterior(
         mean, median, np.minimum(scaled.low, mean), np.maximum(scaled.high, mean), scaled.variance
     )
-    lost = 0.5 if facts.lengths.weak else 1 - facts.lengths.kept(table.bound)[0]
-    if facts.head_cells is not None:
-        _blend(cells, facts.head_cells, items.mean, lost, level, repeats=facts.repeats)
+    lost = 0.5 if facts.lengths.weak else 1 - facts.scaled.kept(table.bound)[0]
     scatters = {"short": 0.0, "rich": hypot(found.scatter, found.common), "long": found.scatter}
     spread = float(np.exp(normal_reach(level) * scatters[facts.path]))
     lean = _LEAN * min(1.0, 2 * lost) * (1 - shares)
@@ -197,22 +194,3 @@ def _prior(likelihoods: Floats) -> Floats:
         shares /= shares.sum(axis=1, keepdims=True)
         weights = (shares.sum(axis=0) + _WEIGHT * first) / (len(likelihoods) + _WEIGHT)
     return np.asarray(weights @ parts, dtype=np.float64)
-
-
-def _blend(
-    cells: Posterior, head: Chosen, items: Floats, lost: float, level: Fraction, *, repeats: bool
-) -> None:
-    """Let items that were measured in each context speak there too, and keep their sums.
-
-    Each context has a scatter of its own: that of all would hide where rankings differ.
-    """
-    at, reach = head.places, normal_reach(level)
-    for context, values in enumerate(head.values.T):
-        mean, variance = cells.mean[at, context], cells.variance[at, context]
-        found = blended(replace(head, values=values), mean, variance, lost, repeats=repeats)
-        if found is not None:
-            cells.mean[at, context] = cells.median[at, context] = found.mean
-            cells.low[at, context], cells.high[at, context] = found.interval(0.0, reach)
-            cells.variance[at, context] = found.variance
-    factor = items[at] / np.maximum(cells.mean[at].sum(axis=1), 1e-300)
-    cells.put(at, cells.take(at).times(factor[:, None]))

@@ -26,16 +26,14 @@ class Noisy:
     """Of their noise; it knows what a unit is as a count."""
     bound: float = inf
     """What rows were scaled to; ∞ where no row was, or where nothing says it."""
-    draws: int = 1
-    """Each value is the sum of so many cells, one from each of so many independent draws."""
 
     @cached_property
     def std(self) -> float:
         """The standard deviation of the noise of one value."""
-        return self.std_of_sum(1)
+        return self.law.std()
 
     def std_of_sum(self, values: int) -> float:
-        return sqrt(self.draws) * self.law.std(Combination.of_cells(values))
+        return self.law.std(Combination.of_cells(values))
 
     @property
     def scale(self) -> float:
@@ -95,8 +93,11 @@ class AutoFacts:
     """How far long rows may differ in taste: the error per unit of shift to short rows."""
     zoom: Chosen | None = None
     """Items that have much of all records, measured again in rows of their own."""
-    head_cells: Chosen | None = None
-    """The head in each context: (items, contexts) values."""
+
+    @cached_property
+    def scaled(self) -> RowLengths:
+        """The lengths of rows, for tables of items: rows of ones are scaled to a norm for ρ."""
+        return replace(self.lengths, by_norm=by_norm(self.items.law, repeats=self.repeats))
 
     @classmethod
     def of(
@@ -117,12 +118,13 @@ class AutoFacts:
         cells, head = named(kinds.EDGES), chosen(kinds.HEAD, kinds.HEAD_ROWS)
         if cells is not None:
             cells = replace(cells, values=cells.values.reshape(size, -1))
-        if (split := chosen(kinds.SPLIT_HEAD, kinds.SPLIT_ROWS)) is not None:
-            split = replace(split, values=split.values.reshape(len(split.places), -1))
-            sums, draws = split.values.sum(axis=1), split.values.shape[1]
-            head = head or replace(split, values=sums, draws=draws)
         lengths = RowLengths(sizes.values, sizes.std, rich_from=0.0 if rich else inf)
         return cls(
             size, lengths, path, items, named(kinds.ITEMS_SHORT), named(kinds.TOTAL), head, cells,
-            named(kinds.CONTEXTS), repeats, kappa, chosen(kinds.ZOOM), split,
+            named(kinds.CONTEXTS), repeats, kappa, chosen(kinds.ZOOM),
         )  # fmt: skip
+
+
+def by_norm(law: NoiseLaw, *, repeats: bool) -> bool:
+    """Whether rows of items are scaled to a Euclidean norm, not to a sum: ones, paid for in ρ."""
+    return law.bounded_by == "l2" and not repeats

@@ -66,6 +66,8 @@ class RowLengths:
     """Of the noise of one bin."""
     rich_from: float = float("inf")
     """Users in the run from which a release may afford to look twice."""
+    by_norm: bool = False
+    """Whether bounds are of squares: √(bound·R) of a longer row's R records are left of it."""
 
     def __post_init__(self) -> None:
         if self.noisy.shape != (BINS,):
@@ -171,17 +173,25 @@ class RowLengths:
             slope = 0.5 * np.log2((after + self.deviation) / (before + self.deviation))
             found[k] = np.clip(slope, -3, 3)
         found = np.where(abs(found) < 1e-3, 1e-3, found)
-        return np.where(abs(found + 1) < 1e-3, -1 + 1e-3, found)
+        for pole in (-1.0, -0.5):
+            found = np.where(abs(found - pole) < 1e-3, pole + 1e-3, found)
+        return found
 
     def kept_each(self, bound: float) -> Floats:
-        """Of each bin, how many records of a row are left on average: the mean of min(R, bound)."""
+        """Of each bin, how many records of a row are left on average: the mean of min(R, bound).
+
+        By norm it is the mean of min(R, √(bound·R)).
+        """
         low, high, slope = LOW - 0.5, HIGH + 0.5, self._slopes
-        at = np.clip(bound, low, high)
+        at, power = np.clip(bound, low, high), 0.5 if self.by_norm else 0.0
         below = (at ** (slope + 1) - low ** (slope + 1)) / (slope + 1)
-        beyond = at * (high**slope - at**slope) / slope
+        beyond = (high ** (slope + power) - at ** (slope + power)) / (slope + power)
+        beyond *= np.minimum(at, bound) ** (1 - power)
         doubling = (below + beyond) * slope / (high**slope - low**slope)
-        doubling = np.where(bound < LOW, bound, np.minimum(doubling, bound))
-        return np.where(LOW < HIGH, doubling, np.minimum(LOW, bound)).astype(np.float64)
+        if not self.by_norm:
+            doubling = np.where(bound < LOW, bound, np.minimum(doubling, bound))
+        single = np.minimum(LOW, np.minimum(LOW, bound) ** (1 - power) * LOW**power)
+        return np.where(LOW < HIGH, doubling, single).astype(np.float64)
 
     @cached_property
     def mean_row(self) -> Floats:

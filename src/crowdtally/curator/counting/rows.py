@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,7 @@ def counted(held: Held, measures: Sequence[Measure], sizes: Sequence[int]) -> li
 
 
 def _counts(held: Held, measure: Any, size: int, cells: Cells) -> Counts:
-    l1, squared, unit = measure.bound(held.rows)
+    l1, squared, unit = measure.bound(held.rows, size)
     return Counts(size, *cells, l1, unit, squared=squared)
 
 
@@ -190,17 +191,17 @@ def _sums(held: Held, measures: Sequence[Scaled]) -> dict[Scaled, Cells]:
     """
     width = held.width
     every = any(one.over != "items" for one in measures) and width > 1
-    joined = held.records.inner_join(held.lengths, "user")
+    joined = held.records.inner_join(_with_roots(held, measures), "user")
     cell = joined.cell if every or width == 1 else (joined.cell // width).cast("int64")
-    weights = {one: f"weight_{place}" for place, one in enumerate(_distinct(measures))}
-    each = joined.select(
-        cell=cell, **{name: _weight(joined, *one) for one, name in weights.items()}
-    )
-    sums = each.group_by("cell").agg(**{name: held_sum(each[name]) for name in weights.values()})
+    names = {
+        one: f"weight_{place}" for place, one in enumerate(dict.fromkeys(map(_class, measures)))
+    }
+    each = joined.select(cell=cell, **{name: _weight(joined, one) for one, name in names.items()})
+    sums = each.group_by("cell").agg(**{name: held_sum(each[name]) for name in names.values()})
     columns = held.engine.columns(sums)
     found = {}
     for one in measures:
-        cells = cells_of(columns, weights[_class(one)], held.prepared.domain)
+        cells = cells_of(columns, names[_class(one)], held.prepared.domain)
         if one.over == "items" and every:
             cells = _folded(cells, cells[0] // width)
         elif one.over == "contexts":
@@ -209,23 +210,52 @@ def _sums(held: Held, measures: Sequence[Scaled]) -> dict[Scaled, Cells]:
     return found
 
 
-def _class(one: Scaled) -> tuple[int, int, int | None]:
-    """What decides a record's weight."""
-    return one.to, one.above, one.only_to
+def _class(one: Scaled) -> Scaled:
+    """What decides a record's weight: all but what it is added up to."""
+    return replace(one, over="items")
 
 
-def _distinct(measures: Sequence[Scaled]) -> list[tuple[int, int, int | None]]:
-    return list(dict.fromkeys(map(_class, measures)))
+def _with_roots(held: Held, measures: Sequence[Scaled]) -> Rows:
+    """The lengths, and beside each what a record of such a row weighs by norm.
+
+    SQL has no exact root: Python's whole numbers make one for each length that there is.
+    """
+    bounds = sorted({one.to for one in measures if one.by_norm})
+    if not bounds:
+        return held.lengths
+    lengths = sorted(held.users)
+    columns = {_root(to): [root_weight(length, to) for length in lengths] for to in bounds}
+    arrays = {
+        name: np.array(of, dtype=np.int64) for name, of in (columns | {"length": lengths}).items()
+    }
+    name = f"roots_{held.key}_{'_'.join(map(str, bounds))}"
+    return held.lengths.inner_join(held.engine.load(name, arrays), "length")
 
 
-def _weight(joined: Rows, to: int, above: int = 0, only_to: int | None = None) -> Column:
-    """What a record weighs in units: ⌊g·to·x/R⌋, or g·x where R ≤ to; 0 outside the class."""
-    scaled = (joined.amount * (GRID * to) // joined.length).cast("int64")
-    weight = either(joined.length <= to, (joined.amount * GRID).cast("int64"), scaled)
-    if above:
-        weight = either(joined.length > above, weight, constant(0))
-    if only_to is not None:
-        weight = either(joined.length <= only_to, weight, constant(0))
+def root_weight(length: int, to: int) -> int:
+    """What each of so many ones weighs where their squares are scaled to ``to``, in units.
+
+    >>> root_weight(3, 3) == GRID, root_weight(400, 100) == GRID // 2
+    (True, True)
+    """
+    return GRID if length <= to else isqrt(GRID**2 * to // length)
+
+
+def _root(to: int) -> str:
+    return f"root_{to}"
+
+
+def _weight(joined: Rows, one: Scaled) -> Column:
+    """What a record weighs in units, ⌊g·to·x/R⌋, or g·x where R ≤ to; 0 outside the class."""
+    if one.by_norm:
+        weight = joined[_root(one.to)]
+    else:
+        scaled = (joined.amount * (GRID * one.to) // joined.length).cast("int64")
+        weight = either(joined.length <= one.to, (joined.amount * GRID).cast("int64"), scaled)
+    if one.above:
+        weight = either(joined.length > one.above, weight, constant(0))
+    if one.only_to is not None:
+        weight = either(joined.length <= one.only_to, weight, constant(0))
     return weight
 
 
@@ -240,33 +270,30 @@ def _folded(cells: Cells, numbers: NDArray[Any]) -> Cells:
 
 def _inside(held: Held, measure: Inside) -> Cells:
     """Rows cut to the places, each divided by what was cut out of it."""
-    cut = _cut(held, measure.places, in_contexts=measure.in_contexts)
-    cut = held.engine.materialise(cut, f"cut_{held.key}")
+    cut = held.engine.materialise(_cut(held, measure.places), f"cut_{held.key}")
     joined = cut.inner_join(_lengths(cut), "user")
-    each = joined.select("cell", weight=_weight(joined, measure.to))
+    each = joined.select("cell", weight=_weight(joined, Scaled(measure.to)))
     sums = each.group_by("cell").agg(weight=held_sum(each.weight))
     return cells_of(held.engine.columns(sums), "weight", held.prepared.domain)
 
 
 def _users_inside(held: Held, measure: UsersInside, size: int) -> Memberships:
     """The users of each place: (user, item) is in the records once, so they are its records."""
-    if held.rows.repeats or (measure.in_contexts and not held.rows.per_user):
+    if held.rows.repeats:
         raise CrowdtallyError(
-            "users would be counted who may be in a cell, or in a block of cells, several times. "
-            "This is a bug in Crowdtally. Nothing was released."
+            "users would be counted who may be in a cell several times. This is a bug in "
+            "Crowdtally. Nothing was released."
         )
-    cut = _cut(held, measure.places, in_contexts=measure.in_contexts)
+    cut = _cut(held, measure.places)
     found = held.engine.arrays(cut.group_by("cell").agg(users=cut.count()))
     return Memberships.of(size, found["cell"], found["users"])
 
 
-def _cut(held: Held, places: Sequence[int], *, in_contexts: bool) -> Rows:
-    """The records of some items; their cells are the items' places among them, by context."""
-    width, records = held.width, held.records
+def _cut(held: Held, places: Sequence[int]) -> Rows:
+    """The records of some items; their cells are the items' places among them."""
     listed = np.asarray(places, dtype=np.int64)
     number = {"item": listed, "place": np.arange(len(listed), dtype=np.int64)}
-    chosen = held.engine.load(f"chosen_{held.key}_{len(places)}_{in_contexts}", number)
-    each = records.mutate(item=(records.cell // width).cast("int64"))
+    chosen = held.engine.load(f"chosen_{held.key}_{len(places)}", number)
+    each = held.records.mutate(item=(held.records.cell // held.width).cast("int64"))
     joined = each.inner_join(chosen, "item")
-    cell = joined.place * width + joined.cell % width if in_contexts else joined.place
-    return joined.select("user", "amount", cell=cell.cast("int64"))
+    return joined.select("user", "amount", cell=joined.place.cast("int64"))

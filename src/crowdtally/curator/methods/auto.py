@@ -110,6 +110,7 @@ class Design:
 
     def setting(self, purse: Purse, lengths: RowLengths) -> Setting:
         cells, listed = self.cells is not None, not self.items.publishing.leaves_out
+        lengths = replace(lengths, by_norm=purse.ones and isinstance(purse.left, Rho))
         return Setting(self.size, self.aim, bool(self.contexts), cells, listed, purse, lengths)
 
 
@@ -257,7 +258,8 @@ class AutoMethod:
     def known(self, lengths: RowLengths) -> Setting:
         """What follows from the sizes: among it, what later tables are paid out of."""
         purse = self._purse(lengths)
-        return self.design.setting(purse, replace(lengths, rich_from=self._rich_from(purse)))
+        rich_from = self._rich_from(purse)
+        return self.design.setting(purse, replace(lengths, rich_from=rich_from))
 
     def _purse(self, lengths: RowLengths) -> Purse:
         """What is left, in ε or, where that is expected to err less, in the ρ that it grants."""
@@ -291,7 +293,7 @@ class AutoMethod:
         bounds, cells = of_the_pilot(lengths), self.design.items.cells
         classes = {
             kinds.PILOT_SHORT.name: (cells, bounds.short_rows),
-            kinds.PILOT.name: (cells, bounds.long_rows),
+            kinds.PILOT.name: (cells, bounds.long_rows(by_norm=lengths.by_norm)),
         }
         short, long = yield from course.ask(setting.prices("rich"), classes)
         kappa = measured_kappa(lengths, bounds.short, short, long, setting.purse.fourth)
@@ -303,16 +305,17 @@ class AutoMethod:
         """The items, and what goes with them on this path."""
         design, path, cells = self.design, course.outcome.path, self.design.items.cells
         bounds = setting.bounds(path, course.outcome.kappa)
-        asked: dict[str, tuple[Layout, Measure]]
-        asked = {design.items.name: (cells, bounds.long_rows)}
+        long_rows = bounds.long_rows(by_norm=setting.lengths.by_norm)
+        asked: dict[str, tuple[Layout, Measure]] = {design.items.name: (cells, long_rows)}
         if bounds.short:
             asked[kinds.ITEMS_SHORT.name] = cells, bounds.short_rows
         if path == "long":
             asked[kinds.TOTAL.name] = Numbered("total", 1), Whole(setting.bound_of_total())
         if design.cells is not None:
-            asked[kinds.EDGES.name] = design.cells.cells, Scaled(bounds.theta, "cells")
+            asked[kinds.EDGES.name] = design.cells.cells, replace(long_rows, over="cells")
         if design.contexts:
-            asked[kinds.CONTEXTS.name] = grid(design.contexts), Scaled(bounds.theta, "contexts")
+            in_contexts = Scaled(setting.bound_of_contexts(bounds.theta), "contexts")
+            asked[kinds.CONTEXTS.name] = grid(design.contexts), in_contexts
         yield from course.ask(setting.prices(path), asked)
 
     def _zoom(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
@@ -327,17 +330,12 @@ class AutoMethod:
         yield from course.ask(setting.prices("long"), again)
 
     def _head(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
-        """The largest items once more, nearly without bounds; in each context to recommend."""
-        design, rows, split = self.design, self.design.rows, setting.splits
+        """The largest items once more, nearly without bounds."""
         found = course.estimates()
         chosen = np.sort(np.argsort(-found, kind="stable")[: setting.head])
-        places, cells = tuple(chosen.tolist()), Picked(design.items.cells, chosen)
-        layout = Crossed(cells, grid(design.contexts)) if split else cells
-        measure: Measure
-        if not rows.repeats and (rows.per_user or not split):
-            kind, measure = kinds.SPLIT_HEAD if split else kinds.HEAD, UsersInside(places, split)
-        else:
+        places, cells = tuple(chosen.tolist()), Picked(self.design.items.cells, chosen)
+        asked: dict[str, tuple[Layout, Measure]] = {kinds.HEAD.name: (cells, UsersInside(places))}
+        if self.design.rows.repeats:
             bound = bound_inside(found[chosen], setting.lengths.users)
-            kind = kinds.SPLIT_ROWS if split else kinds.HEAD_ROWS
-            measure = Inside(places, bound, split)
-        yield from course.ask(setting.prices("long"), {kind.name: (layout, measure)})
+            asked = {kinds.HEAD_ROWS.name: (cells, Inside(places, bound))}
+        yield from course.ask(setting.prices("long"), asked)

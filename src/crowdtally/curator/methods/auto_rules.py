@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, inf, sqrt
 
@@ -37,6 +37,7 @@ _HALF_SEEN = 0.3
 """The second look is at the items that have this share of the records."""
 _FOUND = 20
 """So many large items are measured again in the head, and do not choose the bound."""
+_HEAD = 16
 _CLASS_KEPT = 0.8
 
 
@@ -44,7 +45,6 @@ SIZES = Fraction(25, 1000)
 """The share of the sizes, on every path."""
 PAID_AS = {
     "pilot_short": "pilot", "items_short": "items", "cells": "items", "head_rows": "head",
-    "split_head": "head", "split_rows": "head",
 }  # fmt: skip
 """The share that pays for a table of another name. Two classes of users are paid for once."""
 
@@ -54,8 +54,6 @@ _OF_ITEMS: dict[Path, str] = {
     "rich": "very many users: the noise is small, and the bound is high",
     "long": "rows are long: the bound is where noise and what is left out err least",
 }
-_USERS = "the largest items, by their distinct users: nobody is bounded"
-_ROWS = "the largest items, in rows that have nothing else"
 _WHY = {
     "sizes": "how long users' rows are decides the rest",
     "pilot_short": _TASTES,
@@ -65,10 +63,8 @@ _WHY = {
     "edges": "every item in every context",
     "contexts": "how many records each context has",
     "zoom": "few users for so many items: those that seem to have much are looked at again",
-    "head": _USERS,
-    "head_rows": _ROWS,
-    "split_head": f"{_USERS}; in each context",
-    "split_rows": f"{_ROWS}; in each context",
+    "head": "the largest items, by their distinct users: nobody is bounded",
+    "head_rows": "the largest items, in rows that have nothing else",
 }
 
 
@@ -87,11 +83,9 @@ def shares_of(
     ...     "long", "counts", head=True).items()}
     {'sizes': 0.025, 'items': 0.845, 'total': 0.045, 'head': 0.085}
     """
-    splits = aim == "recommend" and not zoom  # a second look sees too little of each context
     edges = {"short": 500, "rich": 200, "long": 200 if rich else 80}[path]
-    if splits:
-        edges = {"short": 500, "rich": 400, "long": 200}[path]
-    of_head = 400 if aim == "top" else 300 if splits and cells else 85
+    if aim == "recommend" and not zoom:  # so few users show too little of each context
+        edges = {"short": 600, "rich": 400, "long": 400}[path]
     wanted = {
         "sizes": (25, True),
         "pilot": (70, rich),
@@ -100,7 +94,7 @@ def shares_of(
         "edges": (edges, cells),
         "contexts": (30, contexts),
         "zoom": (350, zoom),
-        "head": (of_head, path == "long" and head),
+        "head": (400 if aim == "top" else 85, path == "long" and head),
     }
     found = {name: share for name, (share, there) in wanted.items() if there}
     found["items"] = 1000 - sum(found.values())
@@ -193,10 +187,9 @@ class Bounds:
     def short_rows(self) -> Scaled:
         return Scaled(self.short, only_to=self.short)
 
-    @property
-    def long_rows(self) -> Scaled:
+    def long_rows(self, *, by_norm: bool) -> Scaled:
         """All rows, where there are no two classes."""
-        return Scaled(self.theta, above=self.short)
+        return Scaled(self.theta, above=self.short, by_norm=by_norm)
 
 
 def best_bounds(
@@ -307,17 +300,12 @@ class Setting:
     def zooms(self) -> bool:
         """Whether there are so few users for so many items that a first look finds few of them."""
         few = self.lengths.users * self.purse.worth < _SPARSE * self.items
-        return few and self.listed and self.items >= _LEAST_ITEMS
-
-    @property
-    def splits(self) -> bool:
-        """Whether the head is measured in each context: to recommend, if items are well seen."""
-        return self.aim == "recommend" and self.cells and not self.zooms
+        return few and self.listed and self.items >= _LEAST_ITEMS and not self.lengths.by_norm
 
     @property
     def head(self) -> int:
         """How many items are measured again, where rows are long; 0: none."""
-        return min(30 if self.splits else 16, self.items // 4) if self.listed else 0
+        return min(_HEAD, self.items // 4) if self.listed else 0
 
     def shares(self, path: Path, *, alone: bool = False) -> dict[str, Fraction]:
         """The share of each table; with ``alone``, as if there were no contexts."""
@@ -350,7 +338,8 @@ class Setting:
 
     def bound_of_total(self) -> int:
         """What rows are cut to where all records are counted together."""
-        lengths, share = self.lengths, self.shares("long")["total"]
+        lengths = replace(self.lengths, by_norm=False)
+        share = self.shares("long")["total"]
 
         def relative(bound: int) -> float:
             lost = 0.5 * (1 - lengths.kept(bound)[0])
@@ -358,6 +347,11 @@ class Setting:
             return noise**2 + lengths.doubt(bound) ** 2 + lost**2
 
         return int(min(BOUNDS, key=relative))
+
+    def bound_of_contexts(self, theta: int) -> int:
+        """What rows are scaled to where a context adds several of their records up."""
+        lengths = self.lengths
+        return min(theta, ceil(lengths.records / lengths.users)) if lengths.by_norm else theta
 
     def path_without_kappa(self) -> Path:
         """Where a look at tastes found nothing: one more measurement of the head, or none."""

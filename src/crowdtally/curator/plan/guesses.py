@@ -87,12 +87,13 @@ class Imagined:
         shares = np.diff([0.0, *edges, 1.0])
         return np.asarray(np.rint(self.users * shares), dtype=np.int64)
 
-    def kept(self, bound: float) -> float:
+    def kept(self, bound: float, *, by_norm: bool = False) -> float:
         """The share of the records that is left of rows scaled to a bound."""
-        edge = log(bound) - self._middle
+        edge, power = log(bound) - self._middle, 0.5 if by_norm else 0.0
         small = self.each * _normal((edge - SPREAD**2) / SPREAD)
-        large = bound * (1 - _normal(edge / SPREAD))
-        return min((small + large) / self.each, 1.0)
+        beyond = 1 - _normal((edge - power * SPREAD**2) / SPREAD)  # of the mean of R^power there
+        large = bound ** (1 - power) * exp(power * self._middle + power * SPREAD**2 / 4) * beyond
+        return float(min((small + large) / self.each, 1.0))
 
     def in_rows_up_to(self, length: float) -> float:
         """The share of the records that is in rows that are no longer."""
@@ -192,7 +193,6 @@ def _counted(measure: Measure, table: AnyTable, world: Imagined) -> Counts | Mem
     size = table.cells.size
     if isinstance(measure, UsersInside):
         users = world.members[list(measure.places)]
-        users = world.in_context(users) if measure.in_contexts else users
         return Memberships(size, np.rint(users).astype(np.int64))
     values = _values(measure, world) / float(table.unit)
     within = np.rint(np.minimum(values, 2.0**60)).astype(np.int64)
@@ -206,11 +206,10 @@ def _values(measure: Lengths | Whole | Scaled | Inside, world: Imagined) -> Floa
             return world.lengths().astype(np.float64)
         case Whole(most):
             return np.array([world.counts.sum() * world.kept(most)])
-        case Inside(places, _, in_contexts):
-            found = world.counts[list(places)]
-            return world.in_context(found) if in_contexts else found
-        case Scaled(to, over, above, only_to):
-            share = world.kept(to) - world.in_rows_up_to(above)
+        case Inside(places):
+            return world.counts[list(places)]
+        case Scaled(to, over, above, only_to, by_norm):
+            share = world.kept(to, by_norm=by_norm) - world.in_rows_up_to(above)
             if only_to is not None:
                 share = world.in_rows_up_to(only_to)
             found = max(share, 0.0) * world.counts

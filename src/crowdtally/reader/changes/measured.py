@@ -9,7 +9,6 @@ from math import inf
 import numpy as np
 
 from crowdtally.core.counts import Keeping
-from crowdtally.core.layout import SPLIT_HEAD
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import DISTINCT, TableFacts
 from crowdtally.inference.auto import AutoEstimates
@@ -163,7 +162,7 @@ def of_auto(facts: AutoFacts, found: AutoEstimates) -> list[Measured]:
     head = facts.head
     if head is None or head.bound < inf or not len(head.places):
         return [base]  # rows of a head that were scaled say nothing without the table's factors
-    return [base, of_chosen(head, facts.size, draws=head.draws)]
+    return [base, of_chosen(head, facts.size)]
 
 
 # What a release measured of its items, overall or in contexts: which table is compared.
@@ -276,11 +275,7 @@ def _auto_in_contexts(
         shared=np.full(facts.size, estimates.common if estimates.items.calibrated else 1.0),
         whole=_whole_there(estimator, contexts),
     )  # fmt: skip
-    ways = [measured]
-    split = axes.published.table(SPLIT_HEAD.name)
-    if split is not None:
-        ways.append(_chosen(axes, split, box))
-    return Reading(table, ways, believed, width)
+    return Reading(table, [measured], believed, width)
 
 
 def _whole_there(estimator: Estimator, contexts: Mask) -> Whole | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import sqrt
 
-from crowdtally.core.layout import HEAD, PAIRS, SIZES, SPLIT_HEAD, TOTAL
+from crowdtally.core.layout import HEAD, PAIRS, SIZES, TOTAL
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
 from crowdtally.format import Published
@@ -129,7 +129,7 @@ def _bounding(published: Published) -> Iterator[str]:
 def _scaled(published: Published) -> Iterator[str]:
     """What ``auto`` bounded, and where it had to bound nobody."""
     person = who(published)
-    scaled, free, others = list[str](), list[str](), list[str]()
+    scaled, normed, free, others = list[str](), list[str](), list[str](), list[str]()
     for table in published.tables:
         bound = _exactly(table.sensitivity * table.law.unit)
         if table.kind.short_rows:
@@ -140,14 +140,23 @@ def _scaled(published: Published) -> Iterator[str]:
             )
         elif table.kind is TOTAL:
             others.append(f"In {table.name!r} at most {bound} records of a {person} count.")
-        elif table.kind in (HEAD, SPLIT_HEAD):
+        elif table.kind is HEAD:
             free.append(repr(table.name))
+        elif published.auto is not None and published.auto.by_norm(table):
+            normed.append(f"{table.name!r} to {_exactly(published.auto.changed(table))}")
         elif table.kind is not SIZES:
             scaled.append(f"{table.name!r} to {bound}")
     yield (
         f"All records of a {person} count. Where a {person}'s counts would sum to more than a "
         f"bound, all of them were scaled down to that sum: {listed(scaled)}."
+        if scaled
+        else f"All records of a {person} count."
     )
+    if normed:
+        yield (
+            f"Where the squares of a {person}'s counts would sum to more than a bound, all counts "
+            f"were scaled down until their squares sum to it: {listed(normed)}."
+        )
     yield from others
     if free:
         yield (

@@ -19,8 +19,6 @@ from crowdtally.core.layout import (
     PILOT_SHORT,
     POPULARITY,
     SIZES,
-    SPLIT_HEAD,
-    SPLIT_ROWS,
     TOTAL,
     ZOOM,
     TableKind,
@@ -58,9 +56,6 @@ _WORDS = {
     "else",
     ZOOM.name: "{counted} of {items} that seem to have much of all, from rows that have nothing "
     "else",
-    SPLIT_HEAD.name: "users of {each}, chosen by their estimates, in each of {contexts}",
-    SPLIT_ROWS.name: "{counted} of {each}, chosen by their estimates, in each of {contexts}, from "
-    "rows that have nothing else",
 }
 
 

@@ -67,8 +67,6 @@ def facts_of_auto(axes: Axes, base: TableFacts, auto: manifest.AutoFacts) -> Aut
         if not table.is_chosen and table.summary is None:
             return Noisy(values, table.law, bound)
         where = places(axes.published, table, lists)
-        if table.kind.over == "items in context":
-            where = where[np.sort(np.unique(where, return_index=True)[1])]
         keeping = Keeping() if table.summary is None else table.summary.keeping
         return Chosen(values, table.law, bound, places=where, keeping=keeping)
 

@@ -336,6 +336,6 @@ def auto_table(size: int) -> Table:
     people = pa.table({"user": [0], "first": [0], "second": [0]})
     records = declare(people, user="user", attributes=["first", "second"])
     design = Design.of(make_request(records, domain, epsilon=EPSILON.value))
-    l1, squared, unit = Scaled(1).bound(design.rows)
+    l1, squared, unit = Scaled(1).bound(design.rows, size)
     price = EPSILON * AUTO_SHARE
     return replace(design.items, price=price, bound=l1, unit=unit, squared=squared, settled=True)
