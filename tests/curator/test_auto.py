@@ -223,6 +223,7 @@ def test_users_are_counted_where_each_is_in_a_cell_once() -> None:
     for repeats, measure in ((False, UsersInside), (True, Inside)):
         made = run(request_of(repeats=repeats), MadeUp(LONG))
         assert isinstance(made.questions[-1].measures[0], measure)
+        assert not made.measure("items").by_norm  # in L1 such a row is long
         assert all(question.rows.repeats == repeats for question in made.questions)
     for options in ({"aim": "recommend"}, BY_DAY):
         made = run(request_of(days=2, **ONCE, **options), MadeUp(LONG))
