@@ -66,6 +66,37 @@ def test_every_package_is_on_the_map() -> None:
     assert [name for name in sorted(packages) if f"`{name}/`" not in TEXT] == []
 
 
+# ---- what each folder says of itself -------------------------------------------------------------
+
+
+SOURCE = ROOT / "src" / "crowdtally"
+FOLDERS = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
+
+
+def imported(folder: Path) -> set[str]:
+    """The other packages of Crowdtally that modules of a folder import."""
+    found = set[str]()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "crowdtally":
+                found |= {one.name for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("crowdtally."):
+                found.add(str(node.module).split(".")[1])
+    return found - {folder.relative_to(SOURCE).parts[0]}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_folder_says_what_lives_there_and_what_it_imports(folder: Path) -> None:
+    text = (folder / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 30
+    lines = dict(re.findall(r"- ([\w ]+): ((?:.|\n  )+)", text))
+    first = re.findall(r"`([^`]+)`", lines["Read first"])
+    assert first
+    assert [name for name in first if not (folder / name).is_file()] == []
+    assert imported(folder) <= set(re.findall(r"`(\w+)`", lines["May import"]))
+    assert lines["Rule"]
+
+
 # ---- figures that only go down -------------------------------------------------------------------
 
 
