@@ -157,7 +157,7 @@ class Bench:
         """GS, told the longest row as in the paper; one sample orders the columns of all runs."""
         method = GS.of(self.request(epsilon).subject, self.rows.most)
         with reading(self.records, self.domain) as records:
-            rough = method.sampled.count(keyed(records, _SEED))[ITEMS.name]
+            rough = method.sampled.counts(keyed(records, _SEED))[ITEMS.name]
         counted = {ITEMS.name: Pair(rough, self.rows.whole())}
         for _ in range(runs):
             yield method.release(counted, epsilon, self.draws)[ITEMS.name]
