@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -416,15 +417,16 @@ def weights(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
 
 def _weighed(rehearsal: Rehearsal, draws: SystemDraws) -> float:
     """The total of the scaled rows, in the table of all items."""
-    answers: tuple[Any, ...] = ()
-    while True:
-        question: Any = rehearsal.after(answers)[1]
-        exact = rehearsal.counted(question, len(answers), 0).found
+    asking = rehearsal.method.ask()
+    question: Any = next(asking)
+    for place in count():
+        exact = rehearsal.counted(question, place, 0).found
         found = {table.name: one for table, one in zip(question.tables, exact, strict=True)}
         if "items" in found:
             tables = [found[name] for name in ("items", "items_short") if name in found]
             return sum(float(int(one.values.sum()) * one.unit) for one in tables)
-        answers += (question.draw(exact, draws),)
+        question = asking.send(question.draw(exact, draws))
+    raise ValueError("no table of items was counted")
 
 
 def week(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
