@@ -46,7 +46,6 @@ class Demo:
 
 
 def place_names() -> list[str]:
-    """Two thousand places of an invented city."""
     return [f"{adjective} {noun}" for noun in _NOUNS for adjective in _ADJECTIVES]
 
 

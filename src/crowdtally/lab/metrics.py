@@ -214,8 +214,7 @@ SHUFFLES = 5
 PER_SHUFFLE = 20
 """Each shuffle of the cells is cut into so many subsets, of N/20 cells each: 100 in all."""
 RANGES = 100
-"""Ranges of cells in the order of the domain, both ends uniform: a third of the cells on average.
-"""
+"""Ranges of cells in the order of the domain, both ends uniform: a third of them on average."""
 
 Places = NDArray[np.int64]
 

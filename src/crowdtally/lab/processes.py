@@ -39,7 +39,6 @@ Opened = Callable[[Any, Mapping[str, str]], AbstractContextManager[Run]]
 
 
 def cores() -> int:
-    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -105,7 +104,6 @@ class Work:
     what: str
     """For messages: ``the comparison``."""
     opened: Opened
-    """Called once in each process."""
     given: Any
     """What all tasks share; it is pickled, as the tasks are."""
     tasks: Sequence[Any]
@@ -145,7 +143,6 @@ def run_apart(
 class Worker:
     def __init__(self, command: Sequence[str], environment: dict[str, str], answers: Answers):
         self.busy = False
-        """Whether it has a task."""
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment, text=True, encoding="utf-8",
@@ -180,7 +177,6 @@ class Worker:
         )
 
     def end(self) -> None:
-        """See that it is gone."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(OSError):

@@ -65,7 +65,6 @@ class Halfway:
     answers: tuple[Answer, ...]
     """To all questions but the last."""
     question: Question
-    """The last one."""
     counted: Read[Any]
     """Its exact counts: private."""
 
@@ -89,14 +88,10 @@ class Rehearsal:
         prepared: Prepared | None = None,
         memo: Memo | None = None,
     ) -> None:
-        """Make the records ready.
+        """Match the records with the lists, unless that was done before.
 
-        Args:
-            request: what is rehearsed.
-            engine: what counts.
-            prepared: the records, if they were matched with the lists before.
-            memo: counts of earlier rehearsals to share, if the request differs from theirs only in
-                its summary or transform: counts do not depend on these.
+        ``memo`` has counts of earlier rehearsals, whose requests may differ in summary and
+        transform: counts do not depend on these.
         """
         self.request = request
         self.method: Method = method_of(request)

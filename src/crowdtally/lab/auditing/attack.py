@@ -147,13 +147,10 @@ def _grouped(cases: Sequence[Case]) -> list[list[Case]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def attack(
-    case: Case, shared: Shared, seconds: float, alpha: float, pairs: Sequence[Pair] | None = None
-) -> Row:
+def attack(case: Case, shared: Shared, seconds: float, alpha: float) -> Row:
     """The most promising pair of databases, and what it certifies."""
     start = time.perf_counter()
-    tried = _tried(case) if pairs is None else pairs
-    attacks = [Attack(case, pair, shared) for pair in tried]
+    attacks = [Attack(case, pair, shared) for pair in _tried(case)]
     best, training = _best(attacks, seconds * _TRYING / len(attacks), seconds, alpha)
     more, pace = best.runs_for(seconds * _TRAINING, _FEWEST)
     training = joined([training, more])
@@ -188,7 +185,7 @@ def _tried(case: Case) -> Sequence[Pair]:
     choice with crowds that change its outcome.
     """
     if case.part == CHOOSE:
-        return swinging(case.request) or pairs_of(case.request)
+        return list(swinging(case.request)) or pairs_of(case.request)
     pairs = pairs_of(case.request)
     if case.alone:
         # The mass of the others keeps its own share given the items that passed: here none does.
@@ -202,17 +199,17 @@ def _best(
     """The pair whose training runs promise most, given how many runs of it fit the time."""
     if len(attacks) == 1:
         return attacks[0], attacks[0].runs(_FEWEST)
-    promised = []
+    promised: list[tuple[float, Attack, Runs]] = []
     for one in attacks:
         training, pace = one.runs_for(seconds, _FEWEST)
         number = max(_FEWEST, int(whole / 2 / pace))
         case, runs = one.case, (number, number)
         stakes = Stakes(runs, alpha, float(case.delta), float(case.claim.value), case.aim)
         (found, *_) = search(training, stakes, expected=one.expected, strata=one.choices)
-        promised.append((found.promise, training))
-    favours = [_FAVOUR * float(attacks[0].case.claim.value), *[0.0] * (len(attacks) - 1)]
-    place = max(range(len(attacks)), key=lambda one: promised[one][0] + favours[one])
-    return attacks[place], promised[place][1]
+        lead = 0.0 if promised else _FAVOUR * float(case.claim.value)
+        promised.append((found.promise + lead, one, training))
+    _, best, training = max(promised, key=lambda one: one[0])
+    return best, training
 
 
 def checked_seconds(given: object) -> float:

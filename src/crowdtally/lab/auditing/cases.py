@@ -56,12 +56,9 @@ _NEVER = Fraction(1, 10**30)
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the audit."""
-
     name: str
     """The method, and the part if it is one."""
     method: str
-    """The method as it is typed."""
     request: Request
     """Its own records are never read."""
     part: str | None = None
@@ -94,8 +91,6 @@ class Case:
 
 @dataclass(frozen=True)
 class _Setting:
-    """The numbers of a request."""
-
     items: int = 2
     contexts: int = 0
     roles: Mapping[str, Any] = field(default_factory=dict)
@@ -134,7 +129,6 @@ def every_name() -> list[str]:
 
 
 def _runs(name: str) -> bool:
-    """Whether the method is offered at all."""
     try:
         _setting(Method.of(name)).request(Epsilon(Fraction(1)))
     except UsageError:
@@ -155,7 +149,11 @@ def cases_of(name: str, epsilon: Epsilon) -> Iterator[Case]:
         return
     # The rule and the items: what is counted does not depend on transform and publishing.
     group = f"{method.bounding}+{method.choice}, {_limit(method)}"
-    yield Case(name, name, _offered(name, method, epsilon), group=group)
+    try:
+        request = _setting(method).request(epsilon)
+    except UsageError as error:
+        raise UsageError(f"{name} is not offered, so there is nothing to audit: {error}") from error
+    yield Case(name, name, request, group=group)
     if method.transform == "none" and method.publishing == "dense":
         yield from _parts(name, method, epsilon)
 
@@ -180,13 +178,6 @@ def _method(name: str) -> Method:
             "A method is METHOD[+CHOICE][/TRANSFORM][/SUMMARY], such as sra/dyadic/filter."
         )
     return Method.of(name)
-
-
-def _offered(name: str, method: Method, epsilon: Epsilon) -> Request:
-    try:
-        return _setting(method).request(epsilon)
-    except UsageError as error:
-        raise UsageError(f"{name} is not offered, so there is nothing to audit: {error}") from error
 
 
 def _limit(method: Method) -> int:

@@ -57,8 +57,6 @@ def at_most(seen: Any, runs: Any, alpha: float) -> NDArray[np.float64]:
     return np.where(seen < runs, np.minimum(quantile * (1 + _ROUNDING), 1.0), 1.0)
 
 
-# Certificates.
-
 _LEAST_RUNS = 20
 
 
@@ -69,9 +67,7 @@ class Certificate:
     epsilon: float
     """The certified lower bound, at least 0."""
     claim: float
-    """The claimed ε."""
     delta: float
-    """The claimed δ."""
     delta_bound: float
     """The certified lower bound on δ at the claimed ε, at least 0."""
     event: str
@@ -197,11 +193,12 @@ ABOUT = (
     "About the method, on made-up databases: what an attacker can prove about epsilon by watching "
     "many releases. No true record was read."
 )
-"""The first line of every output."""
+CONFIDENCE = 0.999
+"""For all rows of one audit together."""
 MEANING = (
     "Every certified epsilon is a lower bound of what the method truly loses, on these databases; "
-    "all of them hold together with a confidence of {confidence}. One above its claim refutes the "
-    "claim. One below it proves nothing: privacy is proved in the notes beside the code."
+    f"all of them hold together with a confidence of {CONFIDENCE:.1%}. One above its claim refutes "
+    "the claim. One below it proves nothing: privacy is proved in the notes beside the code."
 )
 NOTHING = (
     "A row with 0.000 certifies nothing: too few runs to tell the databases apart. Give it more "
@@ -211,20 +208,14 @@ WITHIN_DELTA = (
     "New items are paid for by delta alone: epsilon 0.000 is what a right claim shows there, and "
     "the certified delta stands beside the claimed one."
 )
-CONFIDENCE = 0.999
-"""For all rows of one audit together."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One finished attack."""
-
     name: str
     """The method, and the part where it is one."""
     claim: float
-    """The claimed ε."""
     certified: float
-    """The certified ε."""
     delta: float
     """The claimed δ, which the certificate allows."""
     runs: int
@@ -241,11 +232,9 @@ class Row:
 
     @property
     def leaks(self) -> bool:
-        """Whether the claim is refuted."""
         return self.certified > self.claim
 
     def sentence(self) -> str:
-        """For a row that leaks."""
         allowed = f" (with delta {self.delta:g})" if self.delta else ""
         return (
             f"{self.name} leaks at least {self.certified:.3g} where {self.claim:.3g} is "
@@ -259,7 +248,6 @@ class Row:
 @dataclass(frozen=True)
 class Audit:
     epsilon: str
-    """Of every release that was attacked."""
     rows: tuple[Row, ...]
     remarks: tuple[str, ...] = ()
 
@@ -270,7 +258,7 @@ class Audit:
     def as_dict(self) -> dict[str, Any]:
         return {
             "about": ABOUT,
-            "meaning": _meaning(),
+            "meaning": MEANING,
             "epsilon": self.epsilon,
             "confidence": CONFIDENCE,
             "remarks": list(self.remarks),
@@ -281,11 +269,10 @@ class Audit:
         return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
-        """The table as text, line by line."""
         yield ABOUT
         yield from self.remarks
         yield from aligned([_HEAD, *map(_cells, self.rows)])
-        yield _meaning()
+        yield MEANING
         yield from self._about_zeros()
         yield from (row.sentence() for row in self.leaks)
 
@@ -299,7 +286,7 @@ class Audit:
 
     def markdown(self, title: str = "The audit") -> str:
         lines = [f"# {title}", "", ABOUT, "", *self.remarks, *([""] if self.remarks else [])]
-        lines += [f"ε = {self.epsilon} for each release. {_meaning()}", ""]
+        lines += [f"ε = {self.epsilon} for each release. {MEANING}", ""]
         head = (*_HEAD, "seen by", "on")
         lines += [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
         for row in self.rows:
@@ -310,10 +297,6 @@ class Audit:
 
 
 _HEAD = ("method", "claim", "certified", "ratio", "delta", "runs")
-
-
-def _meaning() -> str:
-    return MEANING.format(confidence=f"{CONFIDENCE:.1%}")
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -50,7 +50,6 @@ class Pair:
     """Two neighbouring databases: the others, and the others with one user more."""
 
     words: str
-    """Describe her and the others."""
     others: tuple[Record, ...]
     hers: tuple[Record, ...]
     keys: int = 4
@@ -61,7 +60,6 @@ class Pair:
 
 
 def on_records(request: Request, records: Sequence[Record]) -> Request:
-    """The same request on made-up records."""
     import pyarrow as pa
 
     lists = _lists(request)
@@ -133,11 +131,6 @@ def pairs_of(request: Request) -> tuple[Pair, ...]:
     return tuple(reversed(found.values()))
 
 
-def swinging(request: Request) -> tuple[Pair, ...]:
-    """The pairs that make a private choice swing."""
-    return tuple(_swinging(request))
-
-
 def _every(request: Request) -> Iterator[Pair]:
     if request.discovery is not None:
         yield from _discovered(request)
@@ -154,7 +147,7 @@ def _every(request: Request) -> Iterator[Pair]:
         shown = request.tables[0].publishing.leaves_out and request.popularity is None
         yield from [among, *alone] if shown else [*alone, among]
         if request.method.choose is not None:
-            yield from _swinging(request)
+            yield from swinging(request)
 
 
 def _bounded_elsewhere(request: Request) -> Iterator[Pair]:
@@ -199,7 +192,8 @@ def _alone_in(request: Request) -> Iterator[Pair]:
         # One item makes no pair.
         if (cap >= number or request.method.what == "records") and not request.method.pairs:
             yield _alone(f"records in one cell: {words}", once, request)
-        yield _alone(f"records of different cells: {words}", _spread(request, number), request)
+        spread = list(islice(cycle(_cells(request, number)), number))
+        yield _alone(f"records of different cells: {words}", spread, request)
     if request.domain is not None and request.domain.contexts:
         yield _alone("records of one item in every context", _in_contexts(request, most), request)
     if request.measured:
@@ -253,7 +247,7 @@ def _discovered(request: Request) -> Iterator[Pair]:
         yield Pair(f"a user alone, with items that nobody else has{more}", (), hers)
 
 
-def _swinging(request: Request) -> Iterator[Pair]:
+def swinging(request: Request) -> Iterator[Pair]:
     """Crowds at which one user moves some candidates up and others down."""
     rule, table = request.method.rule, request.tables[0]
     if isinstance(rule, DPSenseS):
@@ -297,10 +291,6 @@ def _first(request: Request) -> Cell:
 def _last(request: Request) -> Cell:
     assert request.domain is not None
     return tuple(len(axis) - 1 for axis in request.domain.axes)
-
-
-def _spread(request: Request, number: int) -> list[Cell]:
-    return list(islice(cycle(_cells(request, number)), number))
 
 
 def _in_contexts(request: Request, number: int) -> list[Cell]:

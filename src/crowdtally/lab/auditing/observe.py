@@ -75,7 +75,7 @@ class Columns:
             tables = [table for run in runs if (table := _table(run, name)) is not None]
             columns.extend(_table_columns(name, tables, most_cells))
         columns.extend(_bound_columns(runs))
-        if other_of(runs[0]) is not None:
+        if _other(runs[0]) != ABSENT:
             columns.append(Column("the mass of the others", TOTAL, read=_other))
         return cls(tuple(columns))
 
@@ -108,13 +108,10 @@ def bounds_of(run: Released) -> Mapping[str, Bound]:
     return bounds
 
 
-def other_of(run: Released) -> Mapping[str, Any] | None:
-    """The mass of other cells, of a discovery."""
-    return getattr(run.facts, "other", None)
-
-
 def _other(run: Released) -> int:
-    return int((other_of(run) or {"count": ABSENT})["count"])
+    """The mass of other cells, of a discovery."""
+    other: Mapping[str, Any] | None = getattr(run.facts, "other", None)
+    return int(other["count"]) if other else ABSENT
 
 
 def _table(run: Released, name: str) -> NoisyTable | None:
@@ -228,8 +225,6 @@ Comparison = Literal["at least", "at most", "exactly"]
 
 
 class Statistic(Protocol):
-    """One number for each run."""
-
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """Its value in each run; ABSENT where it has none."""
 
@@ -239,8 +234,6 @@ class Statistic(Protocol):
 
 @dataclass(frozen=True)
 class Single:
-    """A column itself."""
-
     column: int
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
@@ -277,8 +270,6 @@ def compared(values: NDArray[np.int64], comparison: Comparison, value: int) -> N
 
 @dataclass(frozen=True)
 class Condition:
-    """A statistic compared with a number."""
-
     statistic: Statistic
     comparison: Comparison
     value: int

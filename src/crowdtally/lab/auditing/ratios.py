@@ -16,7 +16,6 @@ from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.observe import ABSENT, Column, Columns, Combined, Matrix
-from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.laws.balls import Rate
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
@@ -48,7 +47,6 @@ class LaplaceRatio:
     """Σ (|o − c₀| − |o − c₁|)/scale: the log-likelihood ratio of two shifted Laplace laws."""
 
     columns: NDArray[np.int64]
-    """The columns that differ."""
     with_user: NDArray[np.float64]
     """c₁ of each."""
     without: NDArray[np.float64]
@@ -103,7 +101,6 @@ class Stratified:
     """A Laplace ratio for each outcome of a private choice: unit and noise follow from it."""
 
     strata: NDArray[np.int64]
-    """The columns of the choice."""
     ratios: Mapping[tuple[int, ...], tuple[int, LaplaceRatio]]
     """For each outcome how much likelier it was with the user, in log-thousandths, and the rest."""
 
@@ -184,7 +181,6 @@ class LearnedRatio:
     """The sum of the histograms of several columns."""
 
     histograms: tuple[Histogram, ...]
-    """One for each column that differs."""
 
     @classmethod
     def learned(
@@ -305,7 +301,7 @@ class Linear:
 Tables = Mapping[str, NoisyTable]
 
 
-class _NoNoise(SystemDraws):
+class NoNoise(SystemDraws):
     """Adds nothing to any count."""
 
     def geometric(self, rate: Rate | Fraction, size: int) -> NDArray[Any]:
@@ -331,11 +327,6 @@ def every_cell(request: Request) -> Request:
         for table in request.tables
     )
     return replace(request, tables=tables)
-
-
-def exactly(rehearsal: Rehearsal) -> Tables:
-    """Every table without noise, for the first sampling key."""
-    return {table.name: table for table in rehearsal.run(0, _NoNoise()).tables}
 
 
 def expected_of(columns: Columns, with_user: Tables, without: Tables) -> Expected:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Self
 
 import numpy as np
 
@@ -24,9 +23,9 @@ from crowdtally.lab.auditing.databases import Pair, Record, on_records, seen_of,
 from crowdtally.lab.auditing.observe import Columns, Runs
 from crowdtally.lab.auditing.ratios import (
     Expected,
+    NoNoise,
     Tables,
     every_cell,
-    exactly,
     expected_of,
     is_expected,
 )
@@ -38,29 +37,22 @@ from crowdtally.records.engine import Engine
 _BATCH = 500
 """Runs that are held as releases before they become rows of a matrix."""
 _SMALL_BATCH = 50
-"""The same where time is short."""
 
 
-class Shared:
+class Shared(ExitStack):
     """An engine for each database of a group of cases, and its counts. A context manager.
 
     An engine holds one database: a second one would take the first one's name.
     """
 
     def __init__(self) -> None:
-        self._opened = ExitStack()
+        super().__init__()
         self._engines: dict[Hashable, tuple[Engine, Memo]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._opened.close()
 
     def rehearsal(self, case: Case, records: tuple[Record, ...]) -> Rehearsal:
         known = (case.group or case.name, records)
         if known not in self._engines:
-            self._engines[known] = self._opened.enter_context(DuckDBEngine()), {}
+            self._engines[known] = self.enter_context(DuckDBEngine()), {}
         engine, memo = self._engines[known]
         return Rehearsal(on_records(case.request, records), engine, memo=memo)
 
@@ -88,10 +80,10 @@ class Attack:
             return None
         dense = replace(self.case, request=every_cell(self.case.request))
         with_user, without = (
-            exactly(shared.rehearsal(dense, self.pair.database(with_user=side)))
+            shared.rehearsal(dense, self.pair.database(with_user=side)).run(0, NoNoise()).tables
             for side in (True, False)
         )
-        return with_user, without
+        return {one.name: one for one in with_user}, {one.name: one for one in without}
 
     @property
     def expected(self) -> Expected | None:
@@ -111,7 +103,6 @@ class Attack:
         return self._columns.names
 
     def runs(self, number: int) -> Runs:
-        """So many fresh runs of each database."""
         starts = range(0, number, _BATCH)
         return joined([self._batch(min(_BATCH, number - start)) for start in starts])
 
@@ -160,7 +151,6 @@ class Attack:
 
 
 def _of_part(answer: Answer, case: Case) -> Released:
-    """The release of this part alone."""
     part, facts = str(case.part), Facts()
     paid = {part, *(table.name for table in case.request.tables if table.part == part)}
     if isinstance(answer, Chosen) and part == CHOOSE:

@@ -63,8 +63,6 @@ class Coded:
 
 @dataclass(frozen=True)
 class Scanned:
-    """The best comparison of one statistic."""
-
     promise: float
     comparison: Comparison
     value: int
@@ -117,8 +115,6 @@ def _value(coded: Coded, comparison: Comparison, place: int) -> int:
         return int(np.iinfo(np.int64).max)
     return int(coded.levels[place])
 
-
-# The search.
 
 _MOST_SINGLES = 48
 """Columns that conjunctions and likelihood ratios are made of: the most telling ones."""

@@ -94,7 +94,6 @@ class Bounded:
         return self.request.at(epsilon).bounded
 
     def question(self, epsilon: Epsilon) -> Question:
-        """The one question of the release."""
         question = next(method_of(self.request.at(epsilon)).ask())
         if self.is_uncut and isinstance(question, SampledCounts):
             rule = Everything(question.rule.limit, question.rule.times)
@@ -106,11 +105,9 @@ class Bounded:
         return count_question(self.question(self.request.epsilon), reading)
 
     def counts(self, reading: Reading) -> dict[str, Counts]:
-        return self.counts_in(self.read(reading))
-
-    def counts_in(self, read: Read[Any]) -> dict[str, Counts]:
-        """The counts of the question, by the names of the tables."""
-        return dict(zip([table.name for table in self.tables], read.found, strict=False))
+        """The same by the names of the tables."""
+        names = [table.name for table in self.tables]
+        return dict(zip(names, self.read(reading).found, strict=False))
 
     def release(self, counted: Mapping[str, Any], epsilon: Epsilon, draws: Draws) -> Estimates:
         """Draw all noise anew: each table by itself, for its own part of ε."""

@@ -35,10 +35,8 @@ ROUGH = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two exact tables of the same cells."""
-
     rough: Counts
-    """One record of each user."""
+    """One record of each user, exact."""
     full: Counts
     """At most L records of each user."""
 

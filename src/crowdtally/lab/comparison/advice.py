@@ -15,6 +15,7 @@ from functools import cache
 from math import hypot, isfinite
 
 from crowdtally.lab.comparison.summary import (
+    TABLES,
     Facts,
     Measure,
     Summary,
@@ -114,11 +115,6 @@ _SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa")
 """Boundings by how much a reader of a release must understand."""
 USUAL_K = 10
 """Methods are judged by top lists of this length, or of the next shorter one that there is."""
-_COUNTS = {
-    "items": "counts of items",
-    "edges": "counts of items in contexts",
-    "cells": "counts of cells",
-}
 
 
 @dataclass(frozen=True)
@@ -131,13 +127,12 @@ class Advice:
     chosen: Summary
     reason: str
     options: str
-    """To type."""
 
 
 def purposes(summaries: Sequence[Summary]) -> dict[str, Measure]:
     """What a release may be for, and the measure that judges methods for it."""
     known = measures(summaries)
-    asked = {words: error_of(table, known) for table, words in _COUNTS.items()}
+    asked = {f"counts of {words}": error_of(table, known) for table, words in TABLES.items()}
     for table in ("items", "cells"):
         lists = precisions_of(table, known)
         usual = [one for one in lists if (one.k or 0) <= USUAL_K] or lists[:1]
@@ -154,9 +149,7 @@ def advise(summaries: Sequence[Summary], facts: Facts) -> list[Advice]:
             usable = [one for one in numbers if can_be_released(one.setting, facts)]
             if not usable:
                 continue
-            equals = not_worse(usable, measure)
-            simplest = min(_effort(one) for one in equals)
-            chosen = next(one for one in equals if _effort(one) == simplest)
+            chosen = min(not_worse(usable, measure), key=_effort)  # the best of the simplest
             reason = _reason(chosen, usable, measure)
             best = ranked(numbers, measure)[0]
             if not can_be_released(best.setting, facts) and differ(best, chosen):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby, product
@@ -89,7 +89,6 @@ def _ticks(axis: Axis) -> list[float] | None:
 # What all pictures of the lab have in common.
 
 WARNING = "NOT PRIVATE: computed from the true records"
-"""At the top of each picture."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 """Okabe and Ito's, which differ for every kind of eye, without the yellow that fades on white."""
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3), (2, 2))
@@ -171,33 +170,26 @@ _SHORT = 26
 
 @dataclass(frozen=True)
 class Column:
-    """One place of the horizontal axis."""
+    """One place of the horizontal axis, or the numbers that hold everywhere on it."""
 
     head: str
     """In a table."""
-    place: float
-    """On the axis."""
-    measure: Measure
+    place: float | None
+    """On the axis; None for numbers that hold everywhere."""
+    measure: Measure | None
+    """None where numbers are not compared with each other."""
     numbers: Sequence[Summary]
     """One number for each method."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One method in a picture."""
-
     name: str
     """As the legend names it."""
     numbers: tuple[Summary | None, ...]
     """For each column."""
-    flat: Summary | None
-    """Its one number for all columns, where it does not depend on them."""
     style: int
     """Its place among all methods: the first seven look the same in every picture."""
-
-    @property
-    def measured(self) -> list[Summary]:
-        return [one for one in (*self.numbers, self.flat) if one is not None]
 
 
 @dataclass(frozen=True)
@@ -206,45 +198,24 @@ class Picture:
     """Of its file, without the ending."""
     title: str
     caption: str
-    """What to see in it."""
     x: Axis
     """The horizontal axis, where there are several columns."""
     y: Axis
-    """What is measured."""
     columns: Sequence[Column]
     order: Sequence[str]
     """The methods, the best first."""
     methods: Sequence[str]
     """All methods of the comparison."""
     facts: Facts
-    flat: Sequence[Summary] = ()
-    """Numbers that hold for every column, one for a method."""
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The heads of its numbers: each ε, bound or K."""
-        return (*(column.head for column in self.columns), *([OWN] if self.flat else []))
-
-    @property
-    def measures(self) -> tuple[Measure | None, ...]:
-        """The measure under each head; None where numbers are not compared with each other."""
-        return (*(column.measure for column in self.columns), *([None] if self.flat else []))
-
-    @property
-    def rows(self) -> dict[str, tuple[Summary | None, ...]]:
-        """By method, the best first: a number for each head, or None."""
-        flat = bool(self.flat)
-        return {one.name: (*one.numbers, *([one.flat] if flat else [])) for one in self.lines}
 
     @cached_property
     def lines(self) -> list[Line]:
         by_method = [{one.setting.method: one for one in c.numbers} for c in self.columns]
-        flat = {one.setting.method: one for one in self.flat}
         lines = []
         for method in self.order:
             numbers = tuple(column.get(method) for column in by_method)
-            line = Line("", numbers, flat.get(method), self.methods.index(method))
-            lines.append(replace(line, name=label(line.measured[0].setting, self.facts)))
+            setting = next(one.setting for one in numbers if one is not None)
+            lines.append(Line(label(setting, self.facts), numbers, self.methods.index(method)))
         return lines
 
     @property
@@ -273,10 +244,10 @@ def _dots(lines: Sequence[Line], y: Axis) -> dict[str, Any]:
     """A dot for each method, the best on top."""
     axis, values = _fitted_to_bars(y, lines), []
     for one in lines:
-        (number,) = one.measured
-        bound = number.setting.max_records
-        name = one.name if bound is None else f"{one.name} ({bound:,})"
-        values.append({"method": name, **_bar(number, axis)})
+        for number in filter(None, one.numbers):
+            bound = number.setting.max_records
+            name = one.name if bound is None else f"{one.name} ({bound:,})"
+            values.append({"method": name, **_bar(number, axis)})
     rows = {
         "field": "method",
         "type": "nominal",
@@ -297,13 +268,18 @@ def _dots(lines: Sequence[Line], y: Axis) -> dict[str, Any]:
             "data": {"values": values}, "layer": layers}  # fmt: skip
 
 
-def _panel(part: Sequence[Line], places: Sequence[float], x: Axis, y: Axis) -> dict[str, Any]:
+def _panel(
+    part: Sequence[Line], places: Sequence[float | None], x: Axis, y: Axis
+) -> dict[str, Any]:
     y, names, styles = _fitted_to_bars(y, part), [one.name for one in part], _styles(part)
-    values = [
-        {"method": one.name, "x": place, "measured": one.flat is None, **_bar(number, y)}
-        for one in part
-        for place, number in _points(one, places)
-    ]
+    axis = [place for place in places if place is not None]
+    values = []
+    for one in part:
+        for place, number in zip(places, one.numbers, strict=True):
+            if number is not None:
+                bar = {"method": one.name, "measured": place is not None, **_bar(number, y)}
+                ends = (axis[0], axis[-1]) if place is None else (place,)
+                values += [{"x": end, **bar} for end in ends]
     legend = {
         "title": "Method, the best first",
         "orient": "bottom",
@@ -312,8 +288,8 @@ def _panel(part: Sequence[Line], places: Sequence[float], x: Axis, y: Axis) -> d
         "symbolSize": 90,
         "symbolStrokeWidth": 0,
     }
-    across = encoded("x", fitted(x, places, places))
-    across["axis"] |= {"values": list(places), "format": ".4~g", "labelOverlap": "greedy"}
+    across = encoded("x", fitted(x, axis, axis))
+    across["axis"] |= {"values": axis, "format": ".4~g", "labelOverlap": "greedy"}
     colour, dashes, shapes = (
         styled(by, "method", names, [choices[style] for style in styles], shown)
         for by, choices, shown in (
@@ -324,14 +300,6 @@ def _panel(part: Sequence[Line], places: Sequence[float], x: Axis, y: Axis) -> d
     only_measured = {"transform": [{"filter": "datum.measured"}]}
     layers = [line, rule | only_measured, point | only_measured]
     return {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers}
-
-
-def _points(one: Line, places: Sequence[float]) -> list[tuple[float, Summary]]:
-    """Where a line goes: a flat one from the first place to the last."""
-    if one.flat is not None:
-        return [(places[0], one.flat), (places[-1], one.flat)]
-    pairs = zip(places, one.numbers, strict=True)
-    return [(place, number) for place, number in pairs if number is not None]
 
 
 def _styles(part: Sequence[Line]) -> list[int]:
@@ -359,14 +327,18 @@ def _bar(found: Summary, axis: Axis) -> dict[str, float]:
 
 def _fitted_to_bars(axis: Axis, lines: Sequence[Line]) -> Axis:
     """The axis with room for all means, and for their error bars down to half of the mean."""
-    bars = [(one.mean, _error(one)) for line in lines for one in line.measured]
+    bars = [(one.mean, _error(one)) for line in lines for one in filter(None, line.numbers)]
     lows = [max(m - e, m / 2) if m > 0 else m - e for m, e in bars]
     return fitted(axis, lows, [m + e for m, e in bars])
 
 
 def _by_quality(columns: Sequence[Column]) -> list[str]:
     """Methods by the sum of their ranks over the columns; one that is missing is last there."""
-    ranks = [[one.setting.method for one in ranked(c.numbers, c.measure)] for c in columns]
+    ranks = [
+        [one.setting.method for one in ranked(column.numbers, column.measure)]
+        for column in columns
+        if column.measure is not None
+    ]
     methods = sorted({method for rank in ranks for method in rank})
 
     def place(method: str) -> int:
@@ -378,7 +350,6 @@ def _by_quality(columns: Sequence[Column]) -> list[str]:
 # A comparison as pictures.
 
 _KINDS = ("error-against-epsilon", "error-against-bound", "precision-against-k")
-"""The end of a picture's name."""
 _BARS = "Bars are ± 1 standard error; where none is seen it is smaller than the point."
 
 
@@ -447,6 +418,8 @@ def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Pic
         Column(f"at most {bound:,}", float(bound), error, list(at))
         for bound, at in groupby(curved, lambda one: one.setting.max_records or 0)
     ]
+    if columns and flat:
+        columns.append(Column(OWN, None, None, flat))
     return Picture(
         name=f"{error.table}-error-against-bound",
         title=f"Error of counts of {TABLES[error.table]}, by bound, at ε = {epsilon}",
@@ -457,7 +430,6 @@ def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Pic
         order=[one.setting.method for one in best_of_each(numbers, error)],
         methods=_methods(summaries),
         facts=facts,
-        flat=flat,
     )
 
 

@@ -6,7 +6,6 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -120,11 +119,9 @@ class Question:
     runs: Runs
     """Of each setting."""
     jobs: int
-    """How many processes."""
     options: Mapping[str, Any]
     """Fields of methods, beside their names and bounds."""
     ks: tuple[int, ...] = KS
-    """The lengths of lists."""
 
     @classmethod
     def of(
@@ -153,8 +150,6 @@ class Question:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of a comparison. Not private."""
-
     summaries: Sequence[Summary]
     facts: Facts
 
@@ -209,29 +204,18 @@ def compare(
             fields=fields,
         )  # fmt: skip
         if output is not None:
-            check_folder(_path(output))
+            if not isinstance(output, str | os.PathLike):
+                raise UsageError(
+                    f"output is the path of a folder: received a {type(output).__name__}."
+                )
+            check_folder(Path(output))
         subject = make_subject(records, domain, count=count)
-        with _placed(output) as folder:
+        with tempfile.TemporaryDirectory(prefix="crowdtally-") as temporary:
+            folder = Path(temporary if output is None else output)
             found = compared(subject, question, folder, called="crowdtally.lab.compare(…)")
-            if output is not None:
-                write(found, folder)
+        if output is not None:
+            write(found, folder)
     return as_frame(found.summaries, found.facts)
-
-
-def _path(output: object) -> Path:
-    if not isinstance(output, str | os.PathLike):
-        raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
-    return Path(output)
-
-
-@contextmanager
-def _placed(output: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """The folder; one that goes afterwards where none is given."""
-    if output is not None:
-        yield Path(output)
-        return
-    with tempfile.TemporaryDirectory(prefix="crowdtally-") as temporary:
-        yield Path(temporary)
 
 
 def compared(
@@ -268,7 +252,6 @@ def compared(
 
 
 def write(found: Comparison, folder: Path) -> None:
-    """Write tables, pictures and the page."""
     from crowdtally.lab.comparison.charts import write_pictures
     from crowdtally.lab.comparison.page import write_page, write_tables
 

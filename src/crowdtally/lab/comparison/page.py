@@ -98,13 +98,8 @@ def meanings(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
     ]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One number of a table."""
-
-    text: str
-    is_best: bool = False
-    """Whether it is the best of its column, or differs from that only by chance."""
+Cell = tuple[str, bool]
+"""A number, and whether it is the best of its column or differs from that only by chance."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +113,12 @@ class Shown:
 
 
 def numbers_of(picture: Picture) -> Shown:
-    numbers = zip(*picture.rows.values(), strict=True)
-    columns = map(_column, numbers, picture.measures)
-    rows = list(zip(picture.rows, zip(*columns, strict=True), strict=True))
-    return Shown(f"The numbers of the picture: {picture.title}", ("Method", *picture.heads), rows)
+    numbers = zip(*(line.numbers for line in picture.lines), strict=True)
+    columns = [_column(of, one.measure) for of, one in zip(numbers, picture.columns, strict=True)]
+    names = (line.name for line in picture.lines)
+    rows = list(zip(names, zip(*columns, strict=True), strict=True))
+    heads = ("Method", *(column.head for column in picture.columns))
+    return Shown(f"The numbers of the picture: {picture.title}", heads, rows)
 
 
 def at_epsilon(summaries: Sequence[Summary], facts: Facts, epsilon: str) -> Iterator[Shown]:
@@ -137,7 +134,7 @@ def at_epsilon(summaries: Sequence[Summary], facts: Facts, epsilon: str) -> Iter
         settings = [one.setting for one in best_of_each(of_measure(here, error), error)]
         columns = (_column([known.get((one, each)) for one in settings], each) for each in shown)
         names = [label(setting, facts) for setting in settings]
-        bounds = [Cell(_bound(setting)) for setting in settings]
+        bounds = [(_bound(setting), False) for setting in settings]
         heads = (f"{one.short} ({one.unit(facts.count)})" for one in shown)
         caption = f"Counts of {TABLES[table]}: each method at the bound of its smallest"
         rows = list(zip(names, zip(bounds, *columns, strict=True), strict=True))
@@ -163,7 +160,7 @@ def _column(numbers: Sequence[Summary | None], measure: Measure | None) -> list[
     if measure is not None and measure.judges and len(known) > 1:
         best = not_worse(known, measure)
     return [
-        Cell(with_error(one.mean, one.standard_error), one in best) if one else Cell(NO_NUMBER)
+        (with_error(one.mean, one.standard_error), one in best) if one else (NO_NUMBER, False)
         for one in numbers
     ]
 
@@ -231,7 +228,6 @@ COLUMNS = {
 }
 """The columns of every form, and their types in Arrow's words."""
 SHORT_WARNING = "NOT PRIVATE: computed from the true records"
-"""In each row of the CSV."""
 _FORMAT = 1
 """Of comparison.json; raised where a field changes its meaning."""
 
@@ -258,13 +254,8 @@ def as_frame(summaries: Sequence[Summary], facts: Facts | None = None) -> Any:
     import pandas
 
     kinds = {"string": "str", "int64": "Int64", "float64": "float64"}
-    table = rows(summaries)
-    frame = pandas.DataFrame(
-        {
-            name: pandas.Series([row[name] for row in table], dtype=kinds[kind])
-            for name, kind in COLUMNS.items()
-        }
-    )
+    frame = pandas.DataFrame(rows(summaries), columns=list(COLUMNS))
+    frame = frame.astype({name: kinds[kind] for name, kind in COLUMNS.items()})
     frame.attrs["warning"] = f"{NOT_PRIVATE} {CHOSEN_BY_LOOKING}"
     if facts is not None:
         frame.attrs["recommendation"] = recommendation(summaries, facts)

@@ -126,28 +126,27 @@ def _known_by(path: Path) -> dict[str, Any]:
     The hash is DuckDB's own, as is the one that draws samples: both may change with its version,
     which is a setting of the comparison. A cryptographic one takes a minute for 10^8 records.
     """
-    with duckdb.connect(":memory:") as connection:
-        file = [str(path)]
-        names = connection.execute("DESCRIBE FROM read_parquet(?)", file).fetchall()
-        columns = ", ".join(quoted(name) for name, *_ in names)
-        digest = f"sum(CAST(hash(hash({columns})) AS HUGEINT))"
-        ((number, users, total),) = connection.execute(
-            f'SELECT count(*), count(DISTINCT "user"), coalesce({digest}, 0) FROM read_parquet(?)',
-            file,
-        ).fetchall()
+    (names,) = _one(path, "SELECT list(column_name) FROM (DESCRIBE FROM read_parquet(?))")
+    columns = ", ".join(map(quoted, names))
+    digest = f"coalesce(sum(CAST(hash(hash({columns})) AS HUGEINT)), 0)"
+    number, users, total = _one(
+        path, f'SELECT count(*), count(DISTINCT "user"), {digest} FROM read_parquet(?)'
+    )
     return {"records": number, "users": users, "digest": f"{int(total) % 2**64:016x}"}
 
 
 def _largest(path: Path, what: What) -> int:
-    """The most records, or different cells, of one user; 0 where there is nobody."""
+    """The most records, or different cells, of one user; 0 without users."""
     counted = "count(*)" if what == "records" else "count(DISTINCT cell)"
-    with duckdb.connect(":memory:") as connection:
-        ((largest,),) = connection.execute(
-            f"SELECT coalesce(max(had), 0) FROM (SELECT {counted} AS had FROM read_parquet(?) "
-            'GROUP BY "user")',
-            [str(path)],
-        ).fetchall()
+    each = f'SELECT {counted} AS had FROM read_parquet(?) GROUP BY "user"'
+    (largest,) = _one(path, f"SELECT coalesce(max(had), 0) FROM ({each})")
     return int(largest)
+
+
+def _one(path: Path, query: str) -> tuple[Any, ...]:
+    with duckdb.connect(":memory:") as connection:
+        (row,) = connection.execute(query, [str(path)]).fetchall()
+    return tuple(row)
 
 
 def _digest(truth: Mapping[str, NDArray[np.int64]]) -> str:

@@ -67,9 +67,6 @@ class Outcome:
     noises: tuple[tuple[Row, ...], ...]
     """The numbers of each run, one for each draw of the last noise."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Outcome:
         """From JSON; KeyError, TypeError or ValueError where it is damaged."""
@@ -188,7 +185,6 @@ class Bench:
         kept: Mapping[str, float] | None = None,
         answers: Mapping[str, Floats | None] | None = None,
     ) -> tuple[Row, ...]:
-        """Every metric of every table."""
         kept, answers = kept or {}, answers or {}
         rows: list[Row] = []
         ks = self._given.ks
@@ -232,7 +228,7 @@ def opened(given: Given, settings: Mapping[str, str]) -> Iterator[Run]:
     """Open the records in a process, once for all its tasks."""
     with DuckDBEngine(settings=settings) as engine:
         bench = Bench(given, engine)
-        yield lambda task: [outcome.to_dict() for outcome in bench.run(task)]
+        yield lambda task: [asdict(outcome) for outcome in bench.run(task)]
 
 
 # The folder of a comparison: each unit's runs in a file of its own, whole or not at all.
@@ -289,7 +285,7 @@ class Folder:
         if self.outcome(outcome.unit, len(outcome.noises)) is not None:
             return  # by another process with the same folder
         self._file(outcome.unit).parent.mkdir(exist_ok=True)
-        write_json(self._file(outcome.unit), {"warning": NOT_PRIVATE, **outcome.to_dict()})
+        write_json(self._file(outcome.unit), {"warning": NOT_PRIVATE, **asdict(outcome)})
 
     def ended(self, unit: Unit) -> datetime:
         return datetime.fromtimestamp(self._file(unit).stat().st_mtime, UTC)
@@ -331,11 +327,11 @@ def _check_same(
 ) -> None:
     known = content["settings"]
     for name in {**known, **settings}:
-        there, here = known.get(name), settings.get(name)
+        there, here = known.get(name, "not given"), settings.get(name, "not given")
         if there != here:
             raise UsageError(
-                f"{path} holds a comparison with other settings ({name}: {_shown(there)} there, "
-                f"{_shown(here)} here), and is left as it is: {ANOTHER_FOLDER}"
+                f"{path} holds a comparison with other settings ({name}: {there} there, {here} "
+                f"here), and is left as it is: {ANOTHER_FOLDER}"
             )
     if content["data"] != dict(data):
         before, now = (f"{d.get('records')} of {d.get('users')}" for d in (content["data"], data))
@@ -346,10 +342,6 @@ def _check_same(
             f"{path} holds a comparison of other data ({how}), and is left as it is: "
             f"{ANOTHER_FOLDER}"
         )
-
-
-def _shown(value: object) -> str:
-    return "not given" if value is None else str(value)
 
 
 def _put_first(staged: Path, path: Path) -> None:

@@ -44,7 +44,6 @@ class Summary:
     """Of the mean, from the means of the keys: runs with one key are not independent."""
     keys: int
     runs: int
-    """In all."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,6 @@ class Words:
     name: str
     """In a sentence: "the mean absolute error"; ``{k}`` where it is one of a list."""
     short: str
-    """At the head of a column."""
     unit: str
     """Of a value; ``{count}`` is records or users."""
 
@@ -130,8 +128,6 @@ WORDS: Mapping[str, Words] = {
 
 @dataclass(frozen=True)
 class Measure:
-    """One metric of one table."""
-
     table: str
     metric: str
     k: int | None = None
@@ -163,11 +159,6 @@ class Measure:
         return WORDS[self.metric].short.format(k="K" if self.k is None else self.k)
 
     def unit(self, count: str) -> str:
-        """Of its values, where ``count`` is counted.
-
-        >>> Measure("items", "mse").unit("users")
-        'users²'
-        """
         return WORDS[self.metric].unit.format(count=count)
 
     def title(self, count: str) -> str:
