@@ -11,6 +11,7 @@ import argparse
 import json
 import tempfile
 import time
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -39,12 +40,7 @@ NUMPY_THETAS = tuple(range(50, MOST + 1, 50))
 
 def seconds(work: Callable[[], object], times: int) -> float:
     """The median time of one call."""
-    spent = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        spent.append(time.perf_counter() - start)
-    return median(spent)
+    return median(timeit.repeat(work, number=1, repeat=times))
 
 
 def matrix() -> RowTable:

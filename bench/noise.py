@@ -12,6 +12,7 @@ import argparse
 import json
 import platform
 import time
+import timeit
 from collections.abc import Callable
 from fractions import Fraction
 from importlib.metadata import version
@@ -24,12 +25,7 @@ OTHERS = (1, 100, 1000, 10**6, 10**12)
 
 def best(run: Callable[[], object], repeats: int) -> float:
     """The shortest time of ``repeats`` runs, in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(timeit.repeat(run, number=1, repeat=repeats))
 
 
 def ours(law: str, scale: int, draws: int, repeats: int) -> dict[str, float]:

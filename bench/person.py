@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import time
+import timeit
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -29,12 +30,7 @@ HISTORY = 500
 
 def best(run: Callable[[], object], repeats: int) -> float:
     """The shortest time of ``repeats`` runs, in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(timeit.repeat(run, number=1, repeat=repeats))
 
 
 def made_up(items: int, categories: int, sets: int) -> dict[str, list[str]]:

@@ -18,8 +18,8 @@ import pyarrow.parquet
 import crowdtally as ct
 from crowdtally.core.records import Records
 from crowdtally.curator.request.request import make_subject
-from crowdtally.lab.auditing.certify import Certificate, Runs, certify
-from crowdtally.lab.auditing.observe import ABSENT, Matrix
+from crowdtally.lab.auditing.certify import Certificate, certify
+from crowdtally.lab.auditing.observe import ABSENT, Matrix, Runs
 from crowdtally.lab.comparison.records import Held, hold
 from crowdtally.lab.comparison.summary import Facts, Setting, Summary
 from crowdtally.records.duckdb import DuckDBEngine

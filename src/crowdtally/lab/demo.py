@@ -1,7 +1,6 @@
-"""Plausible made-up records for the demonstration: heavy-tailed users, skewed items, weekdays.
+"""Made-up records for the demonstration: heavy-tailed users, skewed items, weekdays.
 
-This is the lab's side: it knows the truth because it invented it. Ordinary pseudo-randomness is
-fine here, and only here.
+The lab knows the truth because it invented it. Only here is ordinary pseudo-randomness fine.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ _PART = 1 << 20
 
 @dataclass(frozen=True)
 class Demo:
-    """Where the made-up records lie."""
-
     records: Path
     """Parquet: visit_id, user_id, place, weekday."""
     places: Path
@@ -49,7 +46,6 @@ class Demo:
 
 
 def place_names() -> list[str]:
-    """Two thousand places of an invented city."""
     return [f"{adjective} {noun}" for noun in _NOUNS for adjective in _ADJECTIVES]
 
 
@@ -58,8 +54,8 @@ def generate(folder: Path, records: int = 1_000_000, seed: int = 1) -> Demo:
     rng = np.random.default_rng(seed)
     names = place_names()
     rng.shuffle(names)
-    visits = _visits_per_user(rng, records)
-    users = np.repeat(np.arange(len(visits), dtype=np.int32), visits)
+    each = _visits_per_user(rng, records)
+    users = np.repeat(np.arange(len(each), dtype=np.int32), each)
     popularity = 1 / np.arange(1, len(names) + 1) ** 0.9
     places = _drawn(rng, popularity / popularity.sum(), len(users), np.int16)
     week = np.array([0.12, 0.12, 0.12, 0.13, 0.17, 0.19, 0.15])
@@ -68,7 +64,7 @@ def generate(folder: Path, records: int = 1_000_000, seed: int = 1) -> Demo:
     rng.shuffle(order)
     demo = Demo(folder / "visits.parquet", folder / "places.csv")
     demo.places.write_text("place\n" + "\n".join(sorted(names)) + "\n", encoding="utf-8")
-    _write(demo.records, users, places, days, order, names)
+    _write(demo.records, {"user_id": users, "place": places, "day": days}, order, names)
     return demo
 
 
@@ -76,11 +72,11 @@ def _drawn(
     rng: np.random.Generator, chances: NDArray[np.float64], size: int, kind: type[np.integer[Any]]
 ) -> NDArray[Any]:
     """Codes by their chances, a part at a time: the draw itself needs ten times their memory."""
-    found = np.empty(size, dtype=kind)
+    codes = np.empty(size, dtype=kind)
     for start in range(0, size, _PART):
-        part = found[start : start + _PART]
+        part = codes[start : start + _PART]
         part[:] = rng.choice(len(chances), size=len(part), p=chances)
-    return found
+    return codes
 
 
 def _visits_per_user(rng: np.random.Generator, records: int) -> np.ndarray:
@@ -90,12 +86,7 @@ def _visits_per_user(rng: np.random.Generator, records: int) -> np.ndarray:
 
 
 def _write(
-    path: Path,
-    users: NDArray[np.int32],
-    places: NDArray[np.int16],
-    days: NDArray[np.int8],
-    order: NDArray[np.int32],
-    names: list[str],
+    path: Path, visits: dict[str, NDArray[Any]], order: NDArray[np.int32], names: list[str]
 ) -> None:
     """The visits in a random order, a part after the other, then as one file."""
     with (
@@ -106,13 +97,9 @@ def _write(
         connection.register("days", _codes(list(DAYS)))
         for start in range(0, len(order), _PART):
             chosen = order[start : start + _PART]
-            visits = {
-                "visit_id": np.arange(start, start + len(chosen)),
-                "user_id": users[chosen].astype(np.int64) + 10_000,
-                "place": places[chosen],
-                "day": days[chosen],
-            }
-            connection.register("visits", visits)
+            part = {name: codes[chosen] for name, codes in visits.items()}
+            part["user_id"] = part["user_id"].astype(np.int64) + 10_000
+            connection.register("visits", {"visit_id": np.arange(len(chosen)) + start, **part})
             connection.execute(
                 "COPY (SELECT visit_id, user_id, names.name AS place, days.name AS weekday "
                 "FROM visits JOIN names ON place = names.code JOIN days ON day = days.code "

@@ -1,4 +1,9 @@
-"""What a reader would conclude."""
+"""A reader's estimate of every count, from noisy tables that were not saved.
+
+The estimates are those of the reader's answers to questions about single cells: a sampled value w
+counts sign·max(w, τ), a dropped one 0, a transform is inverted, and all nodes of one tree are
+fitted to each other. Those of ``auto`` are made by the same functions of ``inference``.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +34,13 @@ from crowdtally.lab.rehearse import check_size
 from crowdtally.laws.base import as_counts
 from crowdtally.reader.estimates.cell_sums import Sampled
 
-# What a reader would take for every cell's count, from a noisy table that was not saved.
-#
-# The same estimates as the reader's answers to questions about single cells: what is sampled
-# counts sign·max(w, τ), what was dropped counts 0, a transform is inverted, and all nodes of one
-# tree are fitted to each other.
-
 Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 20
 
 
 def estimate(table: NoisyTable) -> Floats:
-    """The count of every cell, in the order of the domain; of discovered items, of each of them.
-
-    Raises:
-        UsageError: there are too many cells to list.
-    """
+    """The count of every cell, in the order of the domain; of every discovered item."""
     check_size(table.name, table.layout.size)
     published, layout = _published(table), table.layout
     if isinstance(layout, Nodes):
@@ -61,11 +56,10 @@ def estimate(table: NoisyTable) -> Floats:
 
 
 def range_answers(table: NoisyTable, low: NDArray[Any], high: NDArray[Any]) -> Floats | None:
-    """What a reader is told for ranges of cells, where that is not the sum of their estimates.
+    """A reader's answers for ranges of cells, where nodes of a tree were dropped.
 
-    So it is where nodes of a tree were dropped: a range is then the sum of the fewest nodes that
-    make it up. None where it is the sum of the cells, and for tables of several axes, whose cells
-    in a row are no range of a tree.
+    A range is then the sum of the fewest nodes that make it up. None where it is the sum of the
+    cells, and for tables of several axes, whose cells in a row are no range of a tree.
     """
     layout = table.layout
     if not isinstance(layout, Nodes) or len(layout.axes) > 1 or table.cells is None:
@@ -79,7 +73,7 @@ def range_answers(table: NoisyTable, low: NDArray[Any], high: NDArray[Any]) -> F
 
 
 def _published(table: NoisyTable) -> Floats:
-    """What each published value stands for, in units; 0 for those that were dropped."""
+    """The estimate of each published value, in units; 0 for those that were dropped."""
     is_sparse = table.facts["publishing"] in SPARSE
     keeping = SummaryFacts.from_json(table.facts).keeping if is_sparse else Keeping()
     values = Sampled(keeping, table.law).adjusted(table.values)
@@ -91,7 +85,6 @@ def _published(table: NoisyTable) -> Floats:
 
 
 def _from_nodes(published: Floats, layout: Nodes, *, dense: bool) -> Floats:
-    """The nodes that are single values of each ordered axis."""
     parts = layout.tree.axes
     fitted = dense and sum(part.ordered for part in parts) == 1
     found = published.reshape([part.nodes for part in parts])
@@ -105,8 +98,8 @@ def _from_nodes(published: Floats, layout: Nodes, *, dense: bool) -> Floats:
 def _leaves(nodes: Floats, axis: DyadicAxis, *, fitted: bool) -> Floats:
     """(nodes, …) → (values, …).
 
-    The last value may go on to the end of the padding, where nobody is, as in the reader: it does
-    where nodes were dropped, and otherwise where its error is smaller so.
+    As in the reader, the last value includes the padding, which is empty, where nodes were dropped
+    and where its error is then smaller.
     """
     first, others = axis.leaves - 1, nodes.shape[1:]
     if fitted:
@@ -154,18 +147,12 @@ def _from_buckets(buckets: Floats, sketching: Sketching) -> Floats:
     return found / sketching.rows
 
 
-# What a reader would take for every count of a run of ``auto`` that was not saved.
-#
-# The facts are those that the files of a release hold, and the estimates are the reader's: the
-# same functions of ``estimation``, from the same numbers.
-
-
 @dataclass(frozen=True, eq=False)
 class AutoEstimates:
     """The estimates of one run."""
 
     name: str
-    """What the table of items is called: ``cells`` where there are attributes."""
+    """Of the table: ``items``, or ``cells`` where there are attributes."""
     mean: Floats
     """Of every item, or cell of attributes: least squared error."""
     median: Floats
@@ -174,14 +161,12 @@ class AutoEstimates:
     """Of every item in every context, a row for each item; None without contexts."""
 
     def by_table(self) -> dict[str, Floats]:
-        """The tables of items, and of items in context; or of cells."""
         if self.edges is None:
             return {self.name: self.mean}
         return {ITEMS.name: self.mean, EDGES.name: self.edges.ravel()}
 
 
 def estimate_auto(request: Request, run: Released) -> AutoEstimates:
-    """The reader's estimates, from what one run released."""
     design = Design.of(request)
     check_size(EDGES.name, design.size * prod(len(axis) for axis in design.contexts))
     facts = released_facts(design, outcome_of(run), run.tables)

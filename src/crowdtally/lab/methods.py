@@ -1,4 +1,4 @@
-"""Method names; output folders."""
+"""Names of methods; folders and files that the lab writes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,10 @@ from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 
-# Methods by name: ``METHOD[+CHOICE][/TRANSFORM][/SUMMARY]``, such as
-# ``dpsense+rank/filter``.
-#
-# What is left out is ``none`` and ``dense``, so every method has one spelling.
-
 
 @dataclass(frozen=True)
 class Method:
-    """A bounding, perhaps a private choice of its bound, a transform and a summary.
+    """``METHOD[+CHOICE][/TRANSFORM][/SUMMARY]``: its name leaves out ``none`` and ``dense``.
 
     >>> str(Method.of("dpsense+rank/filter"))
     'dpsense+rank/filter'
@@ -34,9 +29,7 @@ class Method:
     choice: str | None = None
     """How the bound is chosen privately; None where it is given."""
     transform: str = "none"
-    """What is published instead of cells."""
     publishing: str = "dense"
-    """Which noisy counts are published."""
 
     @classmethod
     def of(cls, name: str) -> Method:
@@ -66,28 +59,24 @@ class Method:
 
     @property
     def fields(self) -> frozenset[str]:
-        """The fields of its parts."""
         return frozenset().union(*(public(kind) for kind in self._kinds.values()))
 
     def options(self, fields: Mapping[str, object]) -> dict[str, Any]:
-        """What a release is asked for it, each part with those of the fields that it has."""
+        """The options of a release, each part with those of the fields that it has."""
         chosen = {} if self.choice is None else {"choose": self.choice}
         if chosen and "choose" not in self.fields:
             raise UsageError(f"{self.bounding} has no private choice of its bound.")
-        found = {name: fitting(kind, {**fields, **chosen}) for name, kind in self._kinds.items()}
-        if self.publishing == "dense":
-            del found["summary"]
-        if self.transform == "none":
-            del found["transform"]
-        return found
+        return {name: fitting(kind, {**fields, **chosen}) for name, kind in self._kinds.items()}
 
     @property
     def _kinds(self) -> dict[str, Any]:
-        return {
-            "method": BOUNDINGS.load(self.bounding),
-            "summary": PUBLISHINGS.load(self.publishing),
-            "transform": TRANSFORMS.load(self.transform),
-        }
+        """The types of its parts; ``dense`` and ``none`` have no fields."""
+        kinds = {"method": BOUNDINGS.load(self.bounding)}
+        if self.publishing != "dense":
+            kinds["summary"] = PUBLISHINGS.load(self.publishing)
+        if self.transform != "none":
+            kinds["transform"] = TRANSFORMS.load(self.transform)
+        return kinds
 
 
 def _known(name: str, part: str, registry: Registry) -> None:
@@ -98,7 +87,7 @@ def _known(name: str, part: str, registry: Registry) -> None:
         )
 
 
-# What every output of the lab says, and where it may not be written.
+# Every output of the lab carries these warnings, and none is written into a release.
 
 NOT_PRIVATE = (
     "NOT PRIVATE: this was computed from the true records. Do not publish it, and do not show it "
@@ -124,40 +113,29 @@ def check_apart(target: Path) -> None:
 
 
 def check_own_folder(path: Path, manifest: str, what: str) -> None:
-    """Refuse a folder that is not free, and not what is to be gone on with.
-
-    Args:
-        path: where the lab is to write.
-        manifest: the file by which a folder of this kind is known.
-        what: what such a folder is called: ``comparison``.
-    """
+    """Refuse a folder that is neither free nor a ``what``, which its manifest shows."""
     check_apart(path)
-    if path.is_dir():
-        _check_inside(path, manifest, what)
-    elif path.exists():
+    if not path.exists():
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"there is no folder {path.absolute().parent}: make it first.")
+        return
+    if not path.is_dir():
         raise UsageError(f"{path} is a file: give a folder with -o DIR.")
-    elif not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {path.absolute().parent}: make it first.")
-
-
-def _check_inside(path: Path, manifest: str, what: str) -> None:
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         raise UsageError(f"{path} cannot be read and written: give another folder with -o DIR.")
-    if (path / manifest).is_file():
-        return
-    if any(not one.name.endswith(".part") for one in path.iterdir()):
+    is_free = all(one.name.endswith(".part") for one in path.iterdir())
+    if not is_free and not (path / manifest).is_file():
         raise UsageError(f"{path} holds other things, and no {what}: {ANOTHER_FOLDER}")
 
 
 def write_json(
     path: Path, content: Mapping[str, Any], put: Callable[[Path, Path], None] = os.replace
 ) -> None:
-    """A JSON file, whole or not at all; OSError, which names the file, where it cannot be."""
     write_text(path, json.dumps(content), put)
 
 
 def write_text(path: Path, text: str, put: Callable[[Path, Path], None] = os.replace) -> None:
-    """A text file, whole or not at all; OSError, which names the file, where it cannot be."""
+    """Write a file, whole or not at all; an OSError names it."""
     staged = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         staged.write_text(text, encoding="utf-8")
@@ -168,11 +146,8 @@ def write_text(path: Path, text: str, put: Callable[[Path, Path], None] = os.rep
         staged.unlink(missing_ok=True)
 
 
-# Tables for a terminal.
-
-
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table: the first column to the left, numbers to the right."""
+    """The lines of a table for a terminal: the first column to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:
         cells = [word.rjust(width) for word, width in zip(others, widths[1:], strict=True)]

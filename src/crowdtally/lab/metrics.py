@@ -1,4 +1,16 @@
-"""Errors, lists, distributions, queries."""
+"""How good an estimate is, in the numbers of the papers: each a function of truth and estimate.
+
+::
+
+    cells          mse, mae, mre
+    lists          precision, top_mae, top_mre: of the true top k
+    distributions  kl, kl_reversed, context_distance
+    queries        subset_error, range_error: a public workload
+    registry       every metric by name, and all of them for one table
+
+A metric that is not defined on a table (a list longer than the table, a relative error where
+nothing was counted) is None, never NaN.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +26,7 @@ from crowdtally.errors import UsageError
 # Errors of single cells: squared, absolute, relative.
 
 SANITY_BOUND = 1.0
-"""What a true count is at least taken for where an error is divided by it: public, one record."""
+"""The least count that an error is divided by: public, one record."""
 
 
 def errors(truth: NDArray[Any], estimate: NDArray[Any]) -> NDArray[np.float64]:
@@ -23,7 +35,7 @@ def errors(truth: NDArray[Any], estimate: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def mse(truth: NDArray[Any], estimate: NDArray[Any]) -> float:
-    """The mean of the squared errors over all cells.
+    """The mean squared error of all cells.
 
     >>> mse(np.array([3, 0]), np.array([1.0, 4.0]))
     10.0
@@ -32,7 +44,7 @@ def mse(truth: NDArray[Any], estimate: NDArray[Any]) -> float:
 
 
 def mae(truth: NDArray[Any], estimate: NDArray[Any]) -> float:
-    """The mean of the absolute errors over all cells.
+    """The mean absolute error of all cells.
 
     >>> mae(np.array([3, 0]), np.array([1.0, 4.0]))
     3.0
@@ -43,12 +55,12 @@ def mae(truth: NDArray[Any], estimate: NDArray[Any]) -> float:
 def relative(
     truth: NDArray[Any], estimate: NDArray[Any], sanity: float = SANITY_BOUND
 ) -> NDArray[np.float64]:
-    """Each cell's absolute error over its true count, which is taken for ``sanity`` at least."""
+    """Each cell's absolute error over its true count, or over ``sanity`` if that is larger."""
     return np.asarray(np.abs(errors(truth, estimate)) / np.maximum(truth, sanity), dtype=np.float64)
 
 
 def mre(truth: NDArray[Any], estimate: NDArray[Any], sanity: float = SANITY_BOUND) -> float:
-    """The mean of the relative errors over all cells.
+    """The mean relative error of all cells.
 
     >>> mre(np.array([4, 0]), np.array([1.0, 2.0]))
     1.375
@@ -59,19 +71,20 @@ def mre(truth: NDArray[Any], estimate: NDArray[Any], sanity: float = SANITY_BOUN
 # Counts as distributions: over all cells, and over contexts.
 
 REPLACED = 0.01
-"""What a count that is not above 0 is taken for, in both vectors."""
+"""Replaces counts that are not above 0, in both vectors."""
 
 
 def kl(truth: NDArray[Any], estimate: NDArray[Any]) -> float:
     """D(original‖released) = Σ p·ln(p/q), with the natural logarithm.
 
-    Counts that are not above 0 are taken for 0.01 in both vectors, which then are normalised.
+    Counts that are not above 0 are replaced by 0.01 in both vectors, which then are normalised.
 
     >>> round(kl(np.array([3, 1]), np.array([1.0, 1.0])), 6)
     0.130812
     """
-    original, released = _normalised(truth), _normalised(estimate)
-    return _divergence(original, released)
+    p, q = _normalised(truth), _normalised(estimate)
+    # 0 at the least: of equal vectors rounding may leave something of either sign.
+    return max(float((p * np.log(p / q)).sum()), 0.0)
 
 
 def kl_reversed(truth: NDArray[Any], estimate: NDArray[Any]) -> float:
@@ -80,8 +93,7 @@ def kl_reversed(truth: NDArray[Any], estimate: NDArray[Any]) -> float:
     >>> round(kl_reversed(np.array([3, 1]), np.array([1.0, 1.0])), 6)
     0.143841
     """
-    original, released = _normalised(truth), _normalised(estimate)
-    return _divergence(released, original)
+    return kl(estimate, truth)
 
 
 def _normalised(counts: NDArray[Any]) -> NDArray[np.float64]:
@@ -90,51 +102,37 @@ def _normalised(counts: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(values / values.sum(), dtype=np.float64)
 
 
-def _divergence(of: NDArray[np.float64], against: NDArray[np.float64]) -> float:
-    # 0 at the least: of equal vectors rounding may leave something of either sign.
-    return max(float((of * np.log(of / against)).sum()), 0.0)
-
-
 def context_distance(truth: NDArray[Any], estimate: NDArray[Any]) -> float | None:
     """The total variation ½·Σ|p − q| between the shares of the contexts, 0 … 1.
 
-    A context's share is the total of its cells over that of all; a total that is not above 0 is
-    taken for 0. None without contexts, where nothing was counted, and where no context has an
-    estimated total above 0.
+    A context's share is the total of its cells over that of all; a negative total counts as 0.
+    None without contexts, and where no context has a total above 0, true or estimated.
 
     >>> context_distance(np.array([[3, 1]]), np.array([[1.0, 1.0]]))
     0.25
     """
     if truth.ndim < 2 or truth.shape[1] < 2:
         return None
-    shares = [_shares(truth), _shares(estimate)]
-    if shares[0] is None or shares[1] is None:
+    tables = (np.asarray(table, dtype=np.float64) for table in (truth, estimate))
+    true, released = (np.maximum(table.sum(axis=0), 0.0) for table in tables)
+    if not (true.sum() > 0 and released.sum() > 0):
         return None
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
-
-
-def _shares(table: NDArray[Any]) -> NDArray[np.float64] | None:
-    totals = np.maximum(np.asarray(table, dtype=np.float64).sum(axis=0), 0.0)
-    whole = totals.sum()
-    return np.asarray(totals / whole, dtype=np.float64) if whole > 0 else None
+    return float(np.abs(true / true.sum() - released / released.sum()).sum() / 2)
 
 
 # Top lists: which items are on them, and how far off their counts are.
 #
-# A table of items is a list of its own. A table of items in contexts, with an axis for each of
-# the two, has one list for each context, and what is found is averaged over the contexts.
-
-Mask = NDArray[np.bool_]
+# A table of items is one list. A table of items in contexts, with an axis for each of the two,
+# has a list for each context, and the metric is the mean over the contexts.
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def in_ties(places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """What equal items are ordered by: a fixed number for each place, not the place itself.
+    """The order of equal items: a fixed number for each place, not the place itself.
 
-    Public lists are often sorted by popularity. A method that tells few items apart, because most
-    of its estimates are 0 or one threshold, would have the right list for free if ties went by
-    their order.
+    Public lists are often sorted by popularity. If ties kept that order, a method most of whose
+    estimates are 0 or one threshold would have the right list for free.
 
     >>> np.argsort(in_ties(np.arange(5))).tolist()
     [4, 1, 3, 0, 2]
@@ -142,7 +140,7 @@ def in_ties(places: NDArray[np.int64]) -> NDArray[np.uint64]:
     return (places.astype(np.uint64) + np.uint64(1)) * _SPREAD  # modulo 2^64
 
 
-def on_top(values: NDArray[Any], k: int) -> Mask:
+def on_top(values: NDArray[Any], k: int) -> NDArray[np.bool_]:
     """Which items are on the list of the k largest of each context, items along the first axis.
 
     An item without a count above 0 is on no list, so a list may have fewer than k.
@@ -166,19 +164,13 @@ def on_top(values: NDArray[Any], k: int) -> Mask:
 def precision(truth: NDArray[Any], estimate: NDArray[Any], k: int) -> float | None:
     """The share of the true top k that are on the released list of k.
 
-    Where fewer than k items were met at all, the share of those. None where there are fewer than k
-    items, or none was met; a context without records is left out of the average.
+    Where fewer than k items have a count, the share of those. None where there are fewer than k
+    items, or none has a count; a context without records is left out of the mean.
 
     >>> precision(np.array([9, 8, 1, 0]), np.array([7.0, 0.0, 3.0, 2.0]), 2)
     0.5
     """
-    if k > len(truth):
-        return None
-    true, released = on_top(truth, k), on_top(estimate, k)
-    wanted = np.atleast_1d(true.sum(axis=0))
-    hits = np.atleast_1d((true & released).sum(axis=0))
-    met = wanted > 0
-    return float((hits[met] / wanted[met]).mean()) if met.any() else None
+    return None if k > len(truth) else _mean_on_top(on_top(estimate, k), truth, k)
 
 
 def top_mae(truth: NDArray[Any], estimate: NDArray[Any], k: int) -> float | None:
@@ -201,12 +193,12 @@ def top_mre(
     return _mean_on_top(relative(truth, estimate, sanity), truth, k)
 
 
-def _mean_on_top(off: NDArray[np.float64], truth: NDArray[Any], k: int) -> float | None:
+def _mean_on_top(values: NDArray[Any], truth: NDArray[Any], k: int) -> float | None:
     if k > len(truth):
         return None
     true = on_top(truth, k)
     wanted = np.atleast_1d(true.sum(axis=0))
-    total = np.atleast_1d(np.where(true, off, 0.0).sum(axis=0))
+    total = np.atleast_1d(np.where(true, values, 0.0).sum(axis=0))
     met = wanted > 0
     return float((total[met] / wanted[met]).mean()) if met.any() else None
 
@@ -222,8 +214,7 @@ SHUFFLES = 5
 PER_SHUFFLE = 20
 """Each shuffle of the cells is cut into so many subsets, of N/20 cells each: 100 in all."""
 RANGES = 100
-"""Ranges of cells in the order of the domain, both ends uniform: a third of the cells on average.
-"""
+"""Ranges of cells in the order of the domain, both ends uniform: a third of them on average."""
 
 Places = NDArray[np.int64]
 
@@ -263,15 +254,15 @@ def range_error(
     Args:
         truth: the true counts.
         estimate: the estimated ones, which are added up.
-        answers: what a reader is told for each range of :func:`ranges`, where that is something
-            else than the sum of its cells.
+        answers: a reader's answer for each range of :func:`ranges`, where that is not the sum of
+            its cells.
 
     >>> range_error(np.full(40, 10), np.full(40, 11.0))
     0.1
     """
     true = in_ranges(truth)
-    found = in_ranges(estimate) if answers is None else answers
-    return _over(float(np.abs(found - true).sum()), float(true.sum()))
+    released = in_ranges(estimate) if answers is None else answers
+    return _over(float(np.abs(released - true).sum()), float(true.sum()))
 
 
 def in_ranges(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -296,13 +287,12 @@ class Compared:
     truth: NDArray[Any]
     """The exact, unbounded counts of the same kind."""
     estimate: NDArray[np.float64]
-    """What a reader would take for each of them."""
     contexts: int = 1
     """How many combinations of contexts each item has in this table: the last numbers fastest."""
     kept: float | None = None
     """The total of the bounded counts, before noise; None for a method that bounds nobody."""
     answers: NDArray[np.float64] | None = None
-    """What a reader is told for each range of the workload; None for the sums of the cells."""
+    """A reader's answer for each range of the workload; None for the sums of the cells."""
 
     def __post_init__(self) -> None:
         sizes = (np.size(self.truth), np.size(self.estimate))
@@ -322,95 +312,88 @@ class Metric:
     """One number that says how good an estimate is."""
 
     name: str
-    """What tables and options call it."""
     words: str
-    """What it is, for people."""
     formula: str
     """How it is computed; t is the truth, e the estimate."""
-    better: Literal["lower", "higher"]
-    """Which way is better."""
-    needs_k: bool
-    """Whether it is about a list of k."""
     compute: Callable[[Compared, int], float | None]
-    """The number; None where it is not defined. The k of a metric without lists is ignored."""
+    """None where it is not defined; metrics without lists ignore k."""
+    better: Literal["lower", "higher"] = "lower"
+    needs_k: bool = False
+    """Whether it is about a list of k."""
 
 
-def _metric(
-    name: str,
-    words: str,
-    formula: str,
-    compute: Callable[[Compared], float | None],
-    better: Literal["lower", "higher"] = "lower",
-) -> Metric:
-    return Metric(name, words, formula, better, False, lambda c, _: compute(c))
+def _reduction(compared: Compared) -> float | None:
+    total = float(compared.truth.sum())
+    return compared.kept / total if compared.kept is not None and total > 0 else None
 
 
 _ALL = (
-    _metric("mse", "mean squared error", "mean (e − t)²", lambda c: mse(c.truth, c.estimate)),
-    _metric(
+    Metric("mse", "mean squared error", "mean (e − t)²", lambda c, _: mse(c.truth, c.estimate)),
+    Metric(
         "kl",
         "divergence of the released from the true distribution, D(original‖released)",
         "Σ p·ln(p/q); p, q: t, e with values ≤ 0 replaced by 0.01, normalised",
-        lambda c: kl(c.truth, c.estimate),
+        lambda c, _: kl(c.truth, c.estimate),
     ),
-    _metric(
+    Metric(
         "kl_reversed",
         "the same the other way round, D(released‖original)",
         "Σ q·ln(q/p)",
-        lambda c: kl_reversed(c.truth, c.estimate),
+        lambda c, _: kl_reversed(c.truth, c.estimate),
     ),
     Metric(
         "precision",
         "share of the true top k that are on the released list of k",
         "|top k of t ∩ top k of e| / |top k of t|, averaged over contexts",
-        "higher",
-        True,
         lambda c, k: precision(c.truth, c.estimate, k),
+        better="higher",
+        needs_k=True,
     ),
-    _metric("mae", "mean absolute error", "mean |e − t|", lambda c: mae(c.truth, c.estimate)),
-    _metric(
-        "mre", "mean relative error", "mean |e − t| / max(t, 1)", lambda c: mre(c.truth, c.estimate)
+    Metric("mae", "mean absolute error", "mean |e − t|", lambda c, _: mae(c.truth, c.estimate)),
+    Metric(
+        "mre",
+        "mean relative error",
+        "mean |e − t| / max(t, 1)",
+        lambda c, _: mre(c.truth, c.estimate),
     ),
     Metric(
         "top_mae",
         "mean absolute error of the true top k",
         "mean of |e − t| over the top k of t, averaged over contexts",
-        "lower",
-        True,
         lambda c, k: top_mae(c.truth, c.estimate, k),
+        needs_k=True,
     ),
     Metric(
         "top_mre",
         "mean relative error of the true top k",
         "mean of |e − t| / max(t, 1) over the top k of t, averaged over contexts",
-        "lower",
-        True,
         lambda c, k: top_mre(c.truth, c.estimate, k),
+        needs_k=True,
     ),
-    _metric(
+    Metric(
         "subset_error",
         "relative error of sums over random subsets of the cells",
         "Σ |Σe − Σt| / Σ Σt over 100 subsets of N/20 cells",
-        lambda c: subset_error(c.truth, c.estimate),
+        lambda c, _: subset_error(c.truth, c.estimate),
     ),
-    _metric(
+    Metric(
         "range_error",
         "relative error of sums over random ranges of the cells",
         "Σ |Σe − Σt| / Σ Σt over 100 ranges, both ends uniform",
-        lambda c: range_error(c.truth, c.estimate, c.answers),
+        lambda c, _: range_error(c.truth, c.estimate, c.answers),
     ),
-    _metric(
+    Metric(
         "reduction",
         "share of the true total that is left once users are bounded",
         "total of the bounded counts / Σt",
-        lambda c: _reduction(c),
-        "higher",
+        lambda c, _: _reduction(c),
+        better="higher",
     ),
-    _metric(
+    Metric(
         "context_distance",
         "distance between the true and the released shares of the contexts (total variation)",
         "½ Σ |share of t − share of e| over the contexts",
-        lambda c: context_distance(c.truth, c.estimate),
+        lambda c, _: context_distance(c.truth, c.estimate),
     ),
 )
 
@@ -427,41 +410,3 @@ def measured(
             value = metric.compute(compared, k or 0)
             if value is not None:
                 yield metric.name, k, value
-
-
-def _reduction(compared: Compared) -> float | None:
-    total = float(compared.truth.sum())
-    return compared.kept / total if compared.kept is not None and total > 0 else None
-
-
-# How good an estimate is, in the numbers of the papers: each a function of truth and estimate.
-#
-# ::
-#
-#     cells          mse, mae, mre
-#     lists          precision, top_mae, top_mre: of the true top k
-#     distributions  kl, kl_reversed, context_distance
-#     queries        subset_error, range_error: a public workload
-#     registry       every metric by name, and all of them for one table
-#
-# A metric that is not defined on a table (a list longer than the table, a relative error where
-# nothing was counted) is None, never NaN.
-
-__all__ = [
-    "METRICS",
-    "SANITY_BOUND",
-    "Compared",
-    "Metric",
-    "context_distance",
-    "kl",
-    "kl_reversed",
-    "mae",
-    "measured",
-    "mre",
-    "mse",
-    "precision",
-    "range_error",
-    "subset_error",
-    "top_mae",
-    "top_mre",
-]

@@ -1,4 +1,9 @@
-"""Tasks in processes."""
+"""Tasks in parallel processes; each outcome is handed on at once.
+
+A process runs tasks: one for each line that it reads, with its answer on a line of its own. It is
+a program of its own, so that nothing of the script or notebook that asked for the work is run
+again in it.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,21 @@ from typing import Any
 
 from crowdtally.errors import CrowdtallyError
 
-# What the machine has, and each process's share of it.
-
 _SHARE = 0.7
 """Of the memory, for all engines together."""
+_WATCH = 1.0
+"""Seconds between two looks at whether the parent process is still there."""
+_PATIENCE = 5
+"""Seconds that a process has to end by itself."""
+COMMAND = "from crowdtally.lab.processes import main; main()"
+
+Run = Callable[[Any], Any]
+"""A task → its outcome, as JSON has it."""
+Opened = Callable[[Any, Mapping[str, str]], AbstractContextManager[Run]]
+"""(what all tasks share, settings of an engine) → what runs them: a function of a module."""
 
 
 def cores() -> int:
-    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -42,10 +54,7 @@ def engine_settings(jobs: int) -> dict[str, str]:
 
 
 def environment(jobs: int, folder: Path) -> dict[str, str]:
-    """The same libraries as here, and as many threads as there are cores for them.
-
-    What a process leaves behind when it is ended goes with the folder.
-    """
+    """The same libraries as here, a share of the cores, and temporary files in the folder."""
     home = str(Path(__file__).parents[2])
     paths = [home, *(path for path in sys.path if path and path != home)]
     threads = str(max(1, cores() // jobs))
@@ -59,22 +68,12 @@ def environment(jobs: int, folder: Path) -> dict[str, str]:
     }
 
 
-# A process that runs tasks: one on each line that it reads, its answer on a line of its own.
-#
-# It is started as a program of its own, so that nothing of the script or notebook that asked for
-# the work is run again in it.
-
-_WATCH = 1.0
-"""Seconds between two looks at whoever asked."""
-COMMAND = "from crowdtally.lab.processes import main; main()"
-
-
 def main() -> None:
-    """Run tasks until there are no more: until whoever asked closes the pipe, or is gone."""
-    # Whoever is at the terminal interrupts the work, which ends its processes itself.
+    """Run tasks until the parent process closes the pipe, or is gone."""
+    # An interruption at the terminal ends the parent, which ends its processes itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
-    # A pickle of our own, in a folder that nobody else may write to.
+    # A pickle of our own, in a private folder.
     opened, given, tasks = pickle.loads(Path(sys.argv[1]).read_bytes())
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
@@ -84,14 +83,14 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End where whoever asked is gone: a task may take minutes, and nobody waits for it."""
+    """End once the parent is gone: a task may take minutes, and nobody waits for it."""
     while os.getppid() == parent:
         time.sleep(_WATCH)
     os._exit(1)
 
 
-def answer(run: Callable[[Any], Any], task: Any) -> Mapping[str, Any]:
-    """What a task came to, or why it failed."""
+def answer(run: Run, task: Any) -> Mapping[str, Any]:
+    """The outcome of a task, or why it failed."""
     try:
         return {"done": run(task)}
     except CrowdtallyError as error:
@@ -100,31 +99,16 @@ def answer(run: Callable[[Any], Any], task: Any) -> Mapping[str, Any]:
         return {"failed": f"an unforeseen failure ({type(error).__name__})."}
 
 
-# Tasks in parallel processes; what each came to is handed on at once.
-
-Run = Callable[[Any], Any]
-"""A task → what it came to, as JSON can say it."""
-Opened = Callable[[Any, Mapping[str, str]], AbstractContextManager[Run]]
-"""(what all tasks share, settings of an engine) → what runs them: a function of a module."""
-
-_PATIENCE = 5
-"""Seconds that a process has to end by itself."""
-
-
 @dataclass(frozen=True)
 class Work:
-    """Tasks, and what runs them."""
-
     what: str
-    """What the processes are of, for messages: ``the comparison``."""
+    """For messages: ``the comparison``."""
     opened: Opened
-    """Makes ready what runs tasks, in each process once."""
     given: Any
-    """What all of them share."""
+    """What all tasks share; it is pickled, as the tasks are."""
     tasks: Sequence[Any]
-    """Each as pickle can say it."""
     folder: Path
-    """A private folder, for what the processes are given and what they leave."""
+    """A private folder, for the input of the processes and what they leave behind."""
 
 
 def run_apart(
@@ -132,11 +116,7 @@ def run_apart(
 ) -> None:
     """Run every task in so many processes.
 
-    Args:
-        work: what is run.
-        jobs: how many processes.
-        keep: is handed what each task came to, as soon as it is there.
-        tell: is told how many are done.
+    ``keep`` gets each outcome as soon as it is there, ``tell`` the number of finished tasks.
     """
     left, done = iter(range(len(work.tasks))), 0
     with _workers(work, jobs) as (workers, answers):
@@ -148,50 +128,46 @@ def run_apart(
                 continue  # it had nothing left to do
             if line is None:
                 raise worker.lost(work.what)
-            keep(_done(json.loads(line)))
+            outcome = json.loads(line)
+            if "failed" in outcome:
+                raise CrowdtallyError(
+                    f"{outcome['failed']} What was finished before is kept: the same command goes "
+                    "on from there; --jobs 1 leaves each task the whole memory."
+                )
+            keep(outcome["done"])
             done += 1
             tell(done)
             worker.take(next(left, None))
 
 
-def _done(answer: Mapping[str, Any]) -> Any:
-    if "failed" in answer:
-        raise CrowdtallyError(
-            f"{answer['failed']} What was finished before is kept: the same command goes on from "
-            "there; --jobs 1 leaves each task the whole memory."
-        )
-    return answer["done"]
-
-
 class Worker:
-    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(self, command: Sequence[str], environment: dict[str, str], answers: Answers):
         self.busy = False
-        """Whether it has a task."""
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment, text=True, encoding="utf-8",
         )  # fmt: skip
+        self.listener = threading.Thread(target=self._listen, args=[answers], daemon=True)
 
     def take(self, task: int | None) -> None:
         """Hand it a task; None where there are no more."""
         pipe = self.process.stdin
         assert pipe is not None
         self.busy = task is not None
-        with suppress(BrokenPipeError):  # a process that is gone is noticed where it answers
+        with suppress(BrokenPipeError):  # that a process is gone, its listener notices
             if task is None:
                 pipe.close()
             else:
                 print(task, file=pipe, flush=True)
 
-    def listen(self, answers: queue.Queue[tuple[Worker, str | None]]) -> None:
-        """Pass on what it says, and that it is gone."""
+    def _listen(self, answers: Answers) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             answers.put((self, line))
         answers.put((self, None))
 
     def lost(self, what: str) -> CrowdtallyError:
-        """What to say of a process that ended by itself."""
+        """The error for a process that ended by itself."""
         code = self.process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return CrowdtallyError(
@@ -201,39 +177,37 @@ class Worker:
         )
 
     def end(self) -> None:
-        """See that it is gone."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         with suppress(OSError):
-            self.process.stdin.close()  # type: ignore[union-attr]
+            self.process.stdin.close()
         self.process.terminate()
         try:
             self.process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.listener.join(_PATIENCE)
+        self.process.stdout.close()
+
+
+Answers = queue.Queue[tuple[Worker, str | None]]
+"""Lines of all workers; None for one that is gone."""
 
 
 @contextmanager
-def _workers(
-    work: Work, jobs: int
-) -> Iterator[tuple[list[Worker], queue.Queue[tuple[Worker, str | None]]]]:
+def _workers(work: Work, jobs: int) -> Iterator[tuple[list[Worker], Answers]]:
     """So many processes, which are gone afterwards, whatever happens."""
     path = work.folder / "given.pickle"
     path.write_bytes(pickle.dumps((work.opened, work.given, list(work.tasks))))
     command = [sys.executable, "-P", "-c", COMMAND, str(path), json.dumps(engine_settings(jobs))]
     workers: list[Worker] = []
-    answers: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
-    listeners = []
+    answers = Answers()
     try:
         for _ in range(jobs):
-            workers.append(Worker(command, environment(jobs, work.folder)))
-            listeners.append(threading.Thread(target=workers[-1].listen, args=[answers]))
-            listeners[-1].daemon = True
-            listeners[-1].start()
+            workers.append(Worker(command, environment(jobs, work.folder), answers))
+            workers[-1].listener.start()
         yield workers, answers
     finally:
         for worker in workers:
             worker.end()
-        for worker, listener in zip(workers, listeners, strict=False):
-            listener.join(_PATIENCE)
-            if worker.process.stdout is not None:
-                worker.process.stdout.close()

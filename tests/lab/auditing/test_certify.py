@@ -10,13 +10,13 @@ from scipy import stats
 
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.certify import (
-    Runs,
     at_least,
     at_most,
     certify,
     delta_bound,
     epsilon_bound,
 )
+from crowdtally.lab.auditing.observe import Runs
 from crowdtally.lab.auditing.ratios import Expected
 from kit.lab import audited, chooser, cut, dense, discovery, laplace, shared
 

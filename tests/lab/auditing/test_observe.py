@@ -174,7 +174,6 @@ def test_every_cell_of_every_table_is_a_column() -> None:
         for n in (1, -2)
     ]  # fmt: skip
     columns = Columns.seen_in(runs[:1], runs[1:])
-    assert columns.parts == ("popularity", "items", "edges", "choose")
     assert columns.names[:7] == (
         "popularity[a]", "popularity[b]", "popularity[c]", "items[a]", "items[b]", "items[c]",
         "edges[a, 1]",
@@ -186,18 +185,17 @@ def test_every_cell_of_every_table_is_a_column() -> None:
     assert [columns.names[place] for place in columns.choices] == ["bound of items"]
 
 
-def test_a_part_alone_has_its_own_columns() -> None:
-    runs = [Released((table("popularity", [1, 2, 3]), table("items", [4, 5, 6])))]
-    part = Columns.seen_in(runs).of_part("items")
-    assert part.names == ("items[a]", "items[b]", "items[c]")
-    assert part.matrix(runs).tolist() == [[4, 5, 6]]
-
-
 def test_a_cell_that_is_not_published_is_absent_and_not_zero() -> None:
     runs = [Released((table("items", v, cells=c),)) for v, c in (([8, 0], [0, 2]), ([], []))]
     columns = Columns.seen_in(runs)
     assert columns.names == ("items[a]", "items[b]", "items[c]", "published cells of items")
     assert columns.matrix(runs).tolist() == [[8, ABSENT, 0, 2], [ABSENT, ABSENT, ABSENT, 0]]
+
+
+def test_a_table_that_no_run_of_a_batch_has_is_absent() -> None:
+    runs = [Released((table("items", [1, 2, 3]), table("zoom", [4, 5, 6]))), Released()]
+    columns = Columns.seen_in(runs)
+    assert columns.matrix(runs[1:]).tolist() == [[ABSENT] * 6]
 
 
 def test_of_a_large_table_the_cells_that_appear_most_are_columns() -> None:
@@ -221,7 +219,6 @@ def test_items_that_a_release_found_are_told_by_their_labels(labels) -> None:
     columns = Columns.seen_in(runs)
     names = (f"items[{x}]", f"items[{y}]", "published cells of items", "the mass of the others")
     assert sorted(columns.names) == sorted(names)
-    assert columns.parts == ("items", "total")
     new = dict(zip(columns.names, columns.matrix([found([y, z], [7, 8], 5)])[0], strict=True))
     assert [new[name] for name in names] == [ABSENT, 7, 2, 5], "a label of no training run"
 
@@ -230,7 +227,8 @@ def test_what_was_chosen_is_seen() -> None:
     first = Released((table("items", [1, 2, 3]),), TablesFacts({"items": Bound(3)}))
     second = replace(first, facts=TablesFacts({"items": Bound(5, Fraction(2, 3))}))
     columns = Columns.seen_in([first], [second])
-    assert columns.of_part("choose").matrix([first, second]).tolist() == [[3, 1, 1], [5, 2, 3]]
+    chosen = columns.matrix([first, second])[:, columns.choices]
+    assert chosen.tolist() == [[3, 1, 1], [5, 2, 3]]
     assert [columns.names[place] for place in columns.choices] == [
         "bound of items",
         "numerator of the scaling of items",

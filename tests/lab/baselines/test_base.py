@@ -18,7 +18,7 @@ from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.baselines.base import ALPA, Bounded, total_of
+from crowdtally.lab.baselines.base import ALPA, total_of
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
@@ -154,7 +154,7 @@ def test_an_unknown_baseline_is_answered_with_the_known_ones():
 # ---- ALPA: one noisy total for all cells ---------------------------------------------------------
 
 
-TWO = Bounded.of(Subject(Space(4, 3), {"method": ct.SRA(1)}).request.subject, 7)
+TWO = ALPA.of(Subject(Space(4, 3), {"method": ct.SRA(1)}).request.subject, 7)
 COUNTED = {
     "items": Counts(4, np.array([0, 2]), np.array([5, 6]), 7),
     "edges": Counts(12, np.array([1, 7, 8]), np.array([5, 1, 5]), 7),
@@ -162,14 +162,14 @@ COUNTED = {
 
 
 def test_a_case_by_hand():
-    found = ALPA(TWO).release(COUNTED, Epsilon.of(1), GivenNoise([-3], [13]))
+    found = TWO.release(COUNTED, Epsilon.of(1), GivenNoise([-3], [13]))
     assert found["items"].tolist() == [2.0] * 4  # (11 − 3)/4
     assert found["edges"].tolist() == [2.0] * 12  # (11 + 13)/12
 
 
 def test_one_number_is_drawn_for_each_table_with_scale_l_over_its_epsilon():
     recording = Recording()
-    ALPA(TWO).release(COUNTED, Epsilon.of("1/5"), recording)
+    TWO.release(COUNTED, Epsilon.of("1/5"), recording)
     assert recording.drawn == [Drawn(None, "laplace", Fraction(7 * 10), 1)] * 2
 
 
@@ -181,7 +181,7 @@ def test_a_total_beyond_64_bits_is_exact():
 @pytest.mark.parametrize("noise", [0, 5])
 def test_no_records_are_a_total_of_zero(noise):
     empty = {name: Counts(c.size, [], [], 7) for name, c in COUNTED.items()}
-    found = ALPA(TWO).release(empty, Epsilon.of(1), GivenNoise([noise], [noise]))
+    found = TWO.release(empty, Epsilon.of(1), GivenNoise([noise], [noise]))
     assert found["items"].tolist() == [noise / 4] * 4
 
 

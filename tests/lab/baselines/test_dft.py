@@ -217,7 +217,7 @@ def test_the_inverse_undoes_what_was_kept(cells):
 
 
 SUBJECT = Subject(Space(5, 1), {"method": ct.SRA(1)}).request.subject
-METHOD = GS(Bounded.of(SUBJECT, 2), Bounded.of(SUBJECT, 1))
+METHOD = GS.of(SUBJECT, 2)
 PAIR = Pair(
     Counts(5, np.array([0, 1, 3]), np.array([1, 1, 1]), 1),
     Counts(5, np.arange(5), np.array([10, 4, 3, 20, 7]), 2),
@@ -244,7 +244,7 @@ def test_one_record_of_each_user_is_for_the_order():
     assert [table.bound for table in METHOD.sampled.tables] == [1]
     made = GS.of(SUBJECT, 30)
     assert [table.bound for table in made.sampled.tables] == [1]
-    assert [table.bound for table in made.bounded.tables] == [30]
+    assert [table.bound for table in made.tables] == [30]
 
 
 @pytest.mark.parametrize(

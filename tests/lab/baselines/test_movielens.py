@@ -34,7 +34,7 @@ def test_the_error_of_lpa_with_the_true_largest_user():
         lpa = BASELINES.load("lpa").of(asked.subject, 2314)
         reading = Reading(engine, prepare(engine, asked.records, asked.domain, asked.sources))
         counted = lpa.count(reading, seed=0)
-    truth = lpa.bounded.counts_in(counted)["items"].dense()
+    truth = counted.found[0].dense()
     assert (len(truth), truth.sum()) == (3883, 1_000_209), "nobody is cut"
     errors = [lpa.release(counted, half, SystemDraws())["items"] - truth for _ in range(RUNS)]
     # 232,980 squares of Laplace noise: their mean has a deviation of 0.5%.

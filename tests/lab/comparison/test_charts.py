@@ -87,7 +87,7 @@ def test_the_best_method_is_first_and_keeps_its_colour(drawn: dict[str, Any]) ->
     """In the made-up numbers each method is worse than the one before it."""
     for name in ("items-error-against-epsilon", "items-error-against-bound"):
         picture, _ = drawn[name]
-        assert list(picture.rows)[:4] == list(METHODS)
+        assert [line.name for line in picture.lines][:4] == list(METHODS)
     for picture, _ in drawn.values():
         (_, _, points) = picture.spec["layer"]
         scale = points["encoding"]["color"]["scale"]
@@ -116,8 +116,10 @@ def test_a_method_of_one_bound_is_a_line_without_points(drawn: dict[str, Any]) -
     assert {(p["method"], p["x"]) for p in flat} == {
         (f"{m} (comparison only)", x) for m in ("lpa", "gs") for x in (3.0, 100.0)
     }
-    assert picture.heads == ("at most 3", "at most 10", "at most 30", "at most 100", OWN)
-    assert picture.rows["lpa (comparison only)"][:4] == (None,) * 4
+    heads = [column.head for column in picture.columns]
+    assert heads == ["at most 3", "at most 10", "at most 30", "at most 100", OWN]
+    rows = {line.name: line.numbers for line in picture.lines}
+    assert rows["lpa (comparison only)"][:4] == (None,) * 4
 
 
 def test_inner_names_are_the_pictures_own() -> None:
@@ -139,7 +141,7 @@ def test_twenty_methods_are_shown_in_panels_of_seven() -> None:
             for layer in panel["layer"]:
                 colours = layer["encoding"]["color"]["scale"]["range"]
                 assert len(set(colours)) == len(colours)
-        assert len(picture.rows) == 20
+        assert len(picture.lines) == 20
     assert set(TWENTY) <= set(texts(picture.svg()))
 
 
@@ -147,7 +149,7 @@ def test_a_method_that_is_best_at_one_bound_comes_before_one_that_is_never_bad()
     """Whoever releases takes the best bound: the others do not count."""
     numbers = [summary("sra", mean, bound=bound) for bound, mean in ((1, 90), (10, 5), (100, 80))]
     (_, picture) = pictures([*numbers, summary("sra+rank", 20, bound=100)], FACTS)
-    assert list(picture.rows) == ["sra", "sra+rank"]
+    assert [line.name for line in picture.lines] == ["sra", "sra+rank"]
 
 
 def test_the_first_methods_look_the_same_whatever_is_beside_them() -> None:
@@ -178,7 +180,7 @@ def test_one_epsilon_one_bound_one_length_are_dots() -> None:
 
 def test_missing_numbers_are_left_out_of_drawing_and_kept_in_the_table() -> None:
     made = pictures(*compared(missing=True, bounds=(10,)))
-    holes = [cell for one in made for row in one.rows.values() for cell in row if cell is None]
+    holes = [cell for one in made for line in one.lines for cell in line.numbers if cell is None]
     assert holes
     shown = [value for one in made for panel in panels(one.spec) for value in values(panel)]
     assert not any(isnan(value["value"]) for value in shown)

@@ -29,7 +29,6 @@ from crowdtally.lab.comparison.plan import (
     Runs,
     baseline_of,
     bounds_of,
-    check_names,
     epsilons_of,
     given_fields,
     jobs_of,
@@ -87,9 +86,9 @@ def _estimates(bench: Bench, task: Task) -> list[dict[str, Any]]:
     seen = []
     real = bench._measured
 
-    def noted(found: Any, kept: Any) -> Any:
-        seen.append({name: one.estimate for name, one in found.items()})
-        return real(found, kept)
+    def noted(estimates: Any, *others: Any) -> Any:
+        seen.append(estimates)
+        return real(estimates, *others)
 
     with mock.patch.object(bench, "_measured", noted):
         bench.run(task)
@@ -533,7 +532,7 @@ def test_methods_by_name() -> None:
 )
 def test_an_unknown_method_is_told_with_what_was_meant(name: str, words: str) -> None:
     with pytest.raises(UsageError) as told:
-        check_names([name])
+        spelled([name])
     assert words in str(told.value)
     assert "lpa" in str(told.value)
 

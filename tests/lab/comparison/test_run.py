@@ -29,7 +29,7 @@ from crowdtally.lab.comparison.advice import lines
 from crowdtally.lab.comparison.compare import Question, compared, summaries_of
 from crowdtally.lab.comparison.plan import DENSE
 from crowdtally.lab.comparison.run import Bench, Folder, Outcome, Task, Unit, check_folder
-from crowdtally.lab.comparison.summary import Measured, Setting, typed
+from crowdtally.lab.comparison.summary import Setting, typed
 from crowdtally.lab.processes import Worker, answer
 from kit.command import crowdtally
 
@@ -171,7 +171,7 @@ def test_fewer_noises_than_asked_for_are_not_enough(tmp_path: Path) -> None:
     folder = _open(tmp_path / "cmp")
     folder.keep(OUTCOME)
     assert folder.outcome(UNIT, 3) is None
-    assert len(list(OUTCOME.measured(1))) == 2
+    assert [one.runs for one in summaries_of([OUTCOME], 1)] == [1, 1]
 
 
 def test_a_damaged_unit_is_run_again(tmp_path: Path) -> None:
@@ -313,15 +313,13 @@ def test_a_manifest_with_other_fields_is_damaged(tmp_path: Path, damage: dict[st
 SETTING = Setting("sra", "1", 10)
 
 
-def _measured(key: int, noise: int, value: float, metric: str = "mae") -> Measured:
-    return Measured(SETTING, key, noise, "items", metric, None, value)
+def _outcome(key: int, *runs: float, metric: str = "mae") -> Outcome:
+    return Outcome(Unit(SETTING, key), tuple((("items", metric, None, value),) for value in runs))
 
 
 def test_the_standard_error_is_that_of_the_keys_means() -> None:
     runs = [[1.0, 3.0], [4.0, 6.0], [8.0, 8.0]]
-    (one,) = summaries_of(
-        _measured(k, n, v) for k, row in enumerate(runs) for n, v in enumerate(row)
-    )
+    (one,) = summaries_of((_outcome(key, *values) for key, values in enumerate(runs)), 2)
     # The keys' means are 2, 5 and 8: their deviation is 3, over the root of 3 keys.
     assert one.mean == pytest.approx(5)
     assert one.standard_error == pytest.approx(3 / math.sqrt(3))
@@ -331,13 +329,14 @@ def test_the_standard_error_is_that_of_the_keys_means() -> None:
 
 
 def test_each_number_has_its_own_summary() -> None:
+    numbers = {"mae": (1, 3), "mse": (5, 5)}
     found = summaries_of(
-        [
-            _measured(0, 0, 1),
-            _measured(0, 0, 5, "mse"),
-            _measured(1, 0, 3),
-            _measured(1, 0, 5, "mse"),
-        ]
+        (
+            _outcome(key, values[key], metric=metric)
+            for metric, values in numbers.items()
+            for key in (0, 1)
+        ),
+        1,
     )
     assert [(one.metric, one.mean, one.standard_error) for one in found] == [
         ("mae", 2, pytest.approx(1)),
@@ -346,7 +345,7 @@ def test_each_number_has_its_own_summary() -> None:
 
 
 def test_one_key_has_no_standard_error() -> None:
-    (one,) = summaries_of([_measured(0, 0, 1), _measured(0, 1, 2)])
+    (one,) = summaries_of([_outcome(0, 1, 2)], 2)
     assert math.isnan(one.standard_error)
 
 

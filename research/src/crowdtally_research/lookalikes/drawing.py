@@ -195,7 +195,6 @@ class NoContexts(Contexts):
 
     @property
     def values(self) -> Mapping[str, tuple[str, ...]]:
-        """No column."""
         return {}
 
     def codes(
@@ -205,7 +204,6 @@ class NoContexts(Contexts):
         items: NDArray[np.int32],
         kinds: NDArray[np.int32],
     ) -> dict[str, NDArray[np.int8]]:
-        """No column."""
         return {}
 
 
@@ -300,16 +298,12 @@ _RATING = Weekdays((0.160, 0.165, 0.155, 0.145, 0.135, 0.115, 0.125))
 
 @dataclass(frozen=True)
 class Shape:
-    """The laws of a look-alike."""
-
     spread: float
     """Of records over users: the standard deviation of the logarithm."""
     skew: Skew
-    """Of records over items."""
     returns: float | None = None
     """The chance that a record repeats an earlier one of its user; None: each item once."""
     contexts: Contexts = _NONE
-    """What else a record has."""
 
 
 SHAPES = {

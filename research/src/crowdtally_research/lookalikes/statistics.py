@@ -25,13 +25,10 @@ class Statistics:
     """The numbers that a look-alike has exactly."""
 
     name: str
-    """What the look-alike is called."""
     users: int
-    """How many have a record."""
     items: int
     """How many are in the public list."""
     records: int
-    """How many there are."""
     most: int
     """The largest number of records of one user; one has it."""
     fewest: int
@@ -48,7 +45,6 @@ class Statistics:
 
     @property
     def sentence(self) -> str:
-        """All the numbers, for people."""
         return (
             f"{self.records:,} records of {self.users:,} users and {self.items:,} items; "
             f"{self.fewest:,} to {self.most:,} records per user, {self.mean:.1f} on average. "

@@ -39,7 +39,6 @@ class Maker:
 
     def __init__(self, numbers: Statistics, seed: int) -> None:
         self.numbers = numbers
-        """What holds exactly."""
         self._seed = seed
         self._shape = SHAPES[numbers.name]
         rng = np.random.default_rng([seed, 0])
@@ -172,7 +171,6 @@ class LookAlike:
     items: Path
     """Parquet: the public list of items, item_id."""
     statistics: Statistics
-    """The numbers that hold exactly."""
     seed: int
     """The same seed makes the same records."""
 

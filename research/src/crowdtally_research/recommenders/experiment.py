@@ -40,7 +40,6 @@ class Visits:
     matrix: Any
     """A sparse matrix of ones: a row for each person, a column for each item."""
     rows: int
-    """Rows of the records."""
     left_out: int
     """Rows without a person, or with an item outside the catalogue."""
 
@@ -119,8 +118,6 @@ _LARGEST = 20_000_000
 
 @dataclass(frozen=True)
 class Question:
-    """What is tried."""
-
     epsilons: tuple[Epsilon, ...]
     """Each ε of one item."""
     people: int = 500
@@ -128,7 +125,6 @@ class Question:
     hidden: int = 5
     """How many items of each are hidden."""
     length: int = 10
-    """Of the lists."""
     draws: int = 20
     """How often each history is perturbed at each ε."""
     seed: int = 1

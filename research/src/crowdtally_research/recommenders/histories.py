@@ -69,7 +69,6 @@ class Split:
 
     @property
     def people(self) -> int:
-        """How many are held out."""
         return int(self.histories.shape[0])
 
 
@@ -298,7 +297,6 @@ WORDS = {
 }
 """Each kind of history and what it is."""
 DRAWN = (PERTURBED, UNIFORM, "popularity prior", "likely", "posterior", "learned")
-"""The kinds that depend on ε."""
 
 
 @dataclass(frozen=True)
@@ -318,9 +316,7 @@ class Histories:
     """The held-out people, and what is public."""
 
     catalogue: Catalogue
-    """The items and their categories."""
     split: Split
-    """The people."""
 
     @cached_property
     def had(self) -> Mask:
@@ -333,7 +329,6 @@ class Histories:
         return np.asarray(self.split.public.sum(axis=0), dtype=np.float64).ravel()
 
     def raw(self) -> Floats:
-        """The histories as they are."""
         return self.had.astype(np.float32)
 
     def random(self, generator: np.random.Generator) -> Floats:

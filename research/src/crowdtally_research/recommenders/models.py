@@ -85,7 +85,6 @@ class Recommender(Protocol):
     """Scores every item of the catalogue for each person."""
 
     name: str
-    """As tables call it."""
 
     def scores(self, weights: Floats) -> Floats:
         """A row for each row of weights, a column for each item; larger is better."""

@@ -38,7 +38,6 @@ class Quality:
     """How well one recommender recommends to people who gave one kind of history."""
 
     recommender: str
-    """Its name."""
     history: str
     """A kind of :data:`crowdtally_research.recommenders.histories.WORDS`; ``none`` for a list that
     is the same for all."""
@@ -67,25 +66,17 @@ class Aggregates:
     expected: float
     """The mean absolute error of the noisy counts by the noise's law."""
     measured: float
-    """The same, measured."""
     measured_error: float
-    """Its standard error."""
     rebuilt: float
     """The mean absolute error of the counts of the rebuilt history."""
     rebuilt_error: float
-    """Its standard error."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What it was measured on."""
-
     command: str
-    """What was typed."""
     items: int
-    """Items of the catalogue."""
     categories: int
-    """Its categories."""
     public: int
     """People that recommenders and priors were learned from."""
     people: int
@@ -95,27 +86,20 @@ class Facts:
     hidden: int
     """Items that were hidden of each."""
     length: int
-    """Of the lists."""
     draws: int
     """How often every history was perturbed at each ε."""
     seed: int
     """Of the split."""
     rows: int
-    """Rows of the records."""
     left_out: int
     """Rows without a person, or with an item outside the catalogue."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """All of it. Not private."""
-
     qualities: Sequence[Quality]
-    """How well each recommends."""
     aggregates: Sequence[Aggregates]
-    """How far off the categories are."""
     facts: Facts
-    """What they are of."""
 
 
 # Every history, every recommender, every draw: the means, and how far they may be off.
@@ -134,17 +118,14 @@ class Tally:
     """Sums over the draws, a number for each person."""
 
     sums: dict[Key, Floats] = field(default_factory=dict)
-    """What was added up so far."""
     times: dict[Key, int] = field(default_factory=dict)
     """Of how many draws."""
 
     def add(self, key: Key, values: Floats) -> None:
-        """One draw more."""
         self.sums[key] = self.sums.get(key, 0.0) + values
         self.times[key] = self.times.get(key, 0) + 1
 
     def of(self, key: Key) -> Floats:
-        """Each person's mean over the draws."""
         return self.sums[key] / self.times[key]
 
 
@@ -159,9 +140,7 @@ class Trial:
     recommenders: Sequence[Recommender]
     """Those that look at a history."""
     length: int
-    """Of the lists."""
     tally: Tally = field(default_factory=Tally)
-    """What was measured."""
 
     def judge(self, model: Recommender, history: str, epsilon: str | None, given: Floats) -> None:
         """Let one recommender make everybody's list, and look for what was hidden."""

@@ -15,16 +15,28 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.lab.comparison.charts import COLOURS, Axis, as_svg, encoded, fitted, framed
+from crowdtally.lab.comparison.charts import (
+    COLOURS,
+    DASHES,
+    INK,
+    SHAPES,
+    Axis,
+    as_svg,
+    curves,
+    encoded,
+    fitted,
+    framed,
+    styled,
+)
 from crowdtally.lab.comparison.summary import alone, with_error
-from crowdtally.lab.methods import NOT_PRIVATE, check_apart
+from crowdtally.lab.methods import NOT_PRIVATE, aligned, check_apart
 from crowdtally_research.recommenders.histories import DRAWN, RANDOM, RAW, WORDS
 from crowdtally_research.recommenders.running import Aggregates, Facts, Found, Quality
 
 # What was found, in words and tables: plain text for a screen, Markdown for a page.
 
 _SURE = 2.0
-"""Standard errors by which a gain must differ from 0 to be told."""
+"""Standard errors by which a gain must differ from 0."""
 _NO_EPSILON = "no ε"
 
 
@@ -39,7 +51,6 @@ def title(metric: str, facts: Facts) -> str:
 
 
 def metrics_of(found: Found) -> list[str]:
-    """The metrics in their order."""
     return list(dict.fromkeys(one.metric for one in found.qualities))
 
 
@@ -84,7 +95,7 @@ def aggregates_table(aggregates: Sequence[Aggregates]) -> list[list[str]]:
 
 
 def sentences(found: Found) -> Iterator[str]:
-    """The answer in words, for each kind of history that keeps ε, by a rule that is told."""
+    """The answer in words, for each kind of history that keeps ε."""
     metric = metrics_of(found)[0]
     for history in DRAWN:
         for recommender in recommenders_of(found):
@@ -92,19 +103,16 @@ def sentences(found: Found) -> Iterator[str]:
                 q for q in found.qualities
                 if (q.history, q.recommender, q.metric) == (history, recommender, metric)
             ]  # fmt: skip
-            better = [str(q.epsilon) for q in here if q.gain > _SURE * q.gain_error]
-            worse = [str(q.epsilon) for q in here if q.gain < -_SURE * q.gain_error]
             parts = [
                 f"{word} at ε = {', '.join(at)}"
-                for word, at in (("better", better), ("worse", worse))
-                if at
+                for word, sign in (("better", 1), ("worse", -1))
+                if (at := [str(q.epsilon) for q in here if sign * q.gain > _SURE * q.gain_error])
             ]
-            told = " and ".join(parts) or "no better and no worse at any ε"
-            yield f"{history}, {recommender}: {told}."
+            words = " and ".join(parts) or "no better and no worse at any ε"
+            yield f"{history}, {recommender}: {words}."
 
 
 def facts_in_words(facts: Facts) -> Iterator[str]:
-    """What the numbers are of."""
     yield (
         f"{facts.people:,} people to recommend to, {facts.mean_history:.1f} items in a history and "
         f"{facts.hidden} hidden of each; {facts.public:,} other people to learn from; "
@@ -123,7 +131,6 @@ def facts_in_words(facts: Facts) -> Iterator[str]:
 
 
 def lines(found: Found) -> Iterator[str]:
-    """All of it for a screen."""
     yield from facts_in_words(found.facts)
     for metric in metrics_of(found):
         base = popular_list(found, metric)
@@ -133,24 +140,16 @@ def lines(found: Found) -> Iterator[str]:
         )
         for recommender in recommenders_of(found):
             yield f"\n{name}, {recommender}:"
-            yield from aligned(quality_table(found, metric, recommender))
+            rows = quality_table(found, metric, recommender)
+            yield from (f"  {line}" for line in aligned(rows))
     yield "\nMean absolute error of the counts of categories:"
-    yield from aligned(aggregates_table(found.aggregates))
+    yield from (f"  {line}" for line in aligned(aggregates_table(found.aggregates)))
     name = title(metrics_of(found)[0], found.facts)
     yield f"\nBeside the popular list, by {name} and {_SURE:g} standard errors of the difference:"
     yield from (f"  {one}" for one in sentences(found))
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The rows with their columns below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *others in rows:
-        cells = [word.rjust(width) for word, width in zip(others, widths[1:], strict=True)]
-        yield f"  {first.ljust(widths[0])}  {'  '.join(cells)}".rstrip()
-
-
 def markdown(found: Found) -> str:
-    """All of it as a page."""
     parts = ["# Does a perturbed history still recommend?", *facts_in_words(found.facts)]
     parts.append(f"```sh\n{found.facts.command}\n```")
     parts.append(_table([["history", "what it is"], *([k, w] for k, w in WORDS.items())]))
@@ -179,9 +178,6 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 # What was found, as pictures: quality against ε, and the error of the counts against ε.
 
-_INK = "#222"
-_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3))
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _EPSILON = "ε of one item (larger: less private)"
 _WIDTH, _HEIGHT = 330, 320
 _PARTS = ("noisy counts", "rebuilt history")
@@ -250,27 +246,17 @@ def _panel(
     places = sorted({value["x"] for value in values})
     x = encoded("x", fitted(Axis(_EPSILON, True), places, places))
     x["axis"] |= {"values": places, "format": ".4~g"}
-    across = {"x": x, "y": encoded("value", y)}
+    up = encoded("value", y)
     legend = {"title": None, "orient": "bottom", "columns": 3, "labelLimit": 0, "symbolSize": 90}
-
-    def told(by: str, choices: Sequence[Any], shown: object) -> dict[str, Any]:
-        scale = {"domain": list(order), "range": list(choices[: len(order)])}
-        return {by: {"field": "name", "type": "nominal", "scale": scale, "legend": shown}}
-
-    colour = told("color", COLOURS, legend)
-    bars = across | colour | {"y": across["y"] | {"field": "low"}, "y2": {"field": "high"}}
-    dashes, shapes = told("strokeDash", _DASHES, None), told("shape", _SHAPES, legend)
-    layers = [
-        *_level_layers(levels, across["y"]),
-        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": across | colour | dashes},
-        {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": bars},
-        {
-            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-            "encoding": across | colour | shapes,
-        },
-    ]
+    colour, dashes, shapes = (
+        styled(by, "name", order, choices[: len(order)], shown)
+        for by, choices, shown in (
+            ("color", COLOURS, legend), ("strokeDash", DASHES, None), ("shape", SHAPES, legend),
+        )
+    )  # fmt: skip
+    layers = [*_level_layers(levels, up), *curves(x, up, colour, dashes, shapes)]
     return {
-        "title": {"text": name, "fontSize": 13, "color": _INK, "anchor": "start"},
+        "title": {"text": name, "fontSize": 13, "color": INK, "anchor": "start"},
         "width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers,
     }  # fmt: skip
 
@@ -282,7 +268,7 @@ def _level_layers(levels: Values, y: dict[str, Any]) -> list[dict[str, Any]]:
     data = {"data": {"values": levels}}
     rule = {"type": "rule", "strokeWidth": 1.5, "color": "#777", "strokeDash": [3, 3]}
     text = {
-        "type": "text", "align": "left", "baseline": "middle", "dx": 5, "color": _INK,
+        "type": "text", "align": "left", "baseline": "middle", "dx": 5, "color": INK,
         "fontSize": 12,
     }  # fmt: skip
     return [
@@ -315,7 +301,6 @@ def as_frame(found: Found) -> Any:
 
 
 def as_json(found: Found) -> dict[str, Any]:
-    """All of it, the warning first."""
     return {
         "warning": NOT_PRIVATE,
         "facts": asdict(found.facts),

@@ -23,20 +23,15 @@ Place = float | str
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a figure."""
-
     panel: str
     """The name of the panel that it stands in."""
     line: str
     """Whose it is: a method, or another curve."""
     x: Place
-    """Where it stands."""
     mean: float
-    """Over all runs."""
     standard_error: float = 0.0
     """Of the mean; 0 where nothing was drawn at random."""
     runs: int = 1
-    """How many runs."""
     text: str = ""
     """What stands there in words, such as the titles of a list."""
 
@@ -54,7 +49,6 @@ class Number:
         return cls(panel, line, x, mean, error, number)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return asdict(self)
 
     @classmethod
@@ -87,11 +81,9 @@ class Numbers:
         return self._by_place[panel, line, x]
 
     def mean(self, panel: str, line: str, x: Place) -> float:
-        """Its mean."""
         return self.at(panel, line, x).mean
 
     def has(self, panel: str, line: str) -> bool:
-        """Whether a panel has a line."""
         return any(one.panel == panel and one.line == line for one in self)
 
     def lines(self, panel: str) -> list[str]:
@@ -119,7 +111,6 @@ class RealFile:
     files: tuple[str, ...]
     """The names of its files, the records first."""
     words: str
-    """What it is."""
     lookalike: str | None = None
     """What stands in for it where it is missing; None where its own module makes something up."""
 
@@ -159,7 +150,6 @@ class Data:
         return all((self.real / file).is_file() for file in REAL[name].files)
 
     def files(self, name: str) -> tuple[Path, ...]:
-        """The files of a real dataset."""
         if self.real is None:
             raise FileNotFoundError(name)
         return tuple(self.real / file for file in REAL[name].files)
@@ -232,19 +222,15 @@ class Given:
     """What a part may use beside its arguments."""
 
     data: Data
-    """The real files, or their look-alikes."""
     folder: Path
     """For what it keeps of its own, so that it can go on in the middle; it may not exist yet."""
     jobs: int = 1
     """How many processes it may start: one, unless it is ``spread``."""
     tell: Tell = lambda _: None
-    """Is told what is being done."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of work."""
-
     name: str
     """Of its file, and unlike every other part of the paper: small letters, digits, - and dots."""
     run: Callable[..., Sequence[Number]]
@@ -261,24 +247,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Panel:
-    """One drawing of a figure."""
-
     name: str
-    """What its numbers call it."""
     title: str
     """Above it: which data, which table."""
     x: Axis
     """What the horizontal axis shows; its title alone for bars."""
     y: Axis
-    """What was measured, with its unit."""
     is_bars: bool = False
     """Whether places are names, and numbers are bars beside each other."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What was found of a claim."""
-
     verdict: Verdict
     """Whether it holds here."""
     found: str
@@ -287,12 +267,9 @@ class Judged:
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that a paper states."""
-
     words: str
     """What it states; between quotation marks where these are its own words."""
     judge: Callable[[Numbers], Judged]
-    """Holds it against our numbers."""
 
 
 @dataclass(frozen=True)
@@ -302,15 +279,11 @@ class Figure:
     name: str
     """As it is typed: ``7``, ``table5``."""
     title: str
-    """What it is about."""
     setting: str
     """With which data and parameters the paper made it, and we."""
     see: str
-    """What to see in the picture."""
     panels: tuple[Panel, ...]
-    """Its drawings."""
     claims: tuple[Claim, ...]
-    """What the paper states of it."""
     parts: Callable[[Data, bool], Sequence[Part]]
     """(data, whether it is only tried quickly) → the work."""
     notes: tuple[str, ...] = ()
@@ -319,8 +292,6 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paper:
-    """One of the four papers."""
-
     name: str
     """As it is typed: ``fan-jin``."""
     title: str

@@ -37,13 +37,11 @@ class Question:
     """What is to be reproduced: all of it is checked before anything is run."""
 
     asked: Asked
-    """The papers and figures."""
     real: Path | None
     """The folder of real files; None for look-alikes throughout."""
     quick: bool
     """Whether a hundredth of the data and two runs are enough."""
     jobs: int
-    """In how many processes."""
 
     @classmethod
     def of(

@@ -38,49 +38,43 @@ _MADE = "lookalikes"
 
 
 def check_folder(path: Path) -> None:
-    """Refuse, before anything is run, a place that is no reproduction's and not free."""
+    """Refuse, before anything is run, a place that is neither free nor a reproduction's."""
     check_own_folder(path, MANIFEST, "reproduction")
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A reproduction's own folder."""
-
     path: Path
-    """Where it is."""
     data: Data
-    """What its parts read."""
 
     @classmethod
     def open(cls, path: Path, real: Path | None, *, quick: bool) -> Folder:
         """The folder, made where there is none."""
         check_folder(path)
-        # What is computed from the true records is nobody else's to read.
+        # Only its owner may read what is computed from the true records.
         path.mkdir(mode=0o700, exist_ok=True)
         if not (path / MANIFEST).is_file():
             write_json(path / MANIFEST, {"warning": NOT_PRIVATE})
         return cls(path, Data(path / _MADE, real, quick))
 
     def parts(self, figure: Figure) -> Sequence[Part]:
-        """The work of a figure."""
         return figure.parts(self.data, self.data.is_quick)
 
     def numbers(self, paper: Paper, part: Part) -> list[Number] | None:
-        """What a part measured; None where that was not done, or with other data or settings."""
+        """The numbers of a part; None where it was not run with these data and settings."""
         try:
-            told = json.loads(self._file(paper, part).read_bytes())
-            if told["of"] != self._known_by(part):
+            content = json.loads(self._file(paper, part).read_bytes())
+            if content["of"] != self._known_by(part):
                 return None
-            return [Number.of(one) for one in told["numbers"]]
+            return [Number.of(one) for one in content["numbers"]]
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def keep(self, paper: Paper, part: Part, numbers: Sequence[Number]) -> None:
-        """Keep what a part measured."""
         file = self._file(paper, part)
         file.parent.mkdir(parents=True, exist_ok=True)
-        told = [number.to_dict() for number in numbers]
-        write_json(file, {"warning": NOT_PRIVATE, "of": self._known_by(part), "numbers": told})
+        every = [number.to_dict() for number in numbers]
+        write_json(file, {"warning": NOT_PRIVATE, "of": self._known_by(part), "numbers": every})
 
     def own_of(self, paper: Paper, part: Part) -> Path:
         """Where a part may keep what it needs to go on in its middle."""
@@ -104,7 +98,7 @@ class Folder:
         return self.path / _RUNS / paper.name / f"{quick}{part.name}.json"
 
     def _known_by(self, part: Part) -> dict[str, Any]:
-        """What tells this work from other work with the same name, as JSON gives it back."""
+        """What differs from other work with the same name, as JSON gives it back."""
         of = {
             "crowdtally": versions()["crowdtally"],
             "crowdtally-research": version("crowdtally-research"),
@@ -116,21 +110,16 @@ class Folder:
         return known
 
 
-# What was found of a figure: its numbers, and each claim with its verdict.
+# The result of a figure: its numbers, and each claim with its verdict.
 
 VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "cannot be checked")
 
 
 @dataclass(frozen=True)
 class Result:
-    """One figure, reproduced."""
-
     paper: Paper
-    """Whose it is."""
     figure: Figure
-    """What it is."""
     numbers: Numbers
-    """What was measured."""
     judged: Sequence[tuple[Claim, Judged]]
     """What the paper states, and what we found."""
     data: Sequence[str]
@@ -145,7 +134,6 @@ class Result:
 
     @property
     def verdicts(self) -> Counter[Verdict]:
-        """How many claims got each verdict."""
         return Counter(judged.verdict for _, judged in self.judged)
 
 
@@ -175,16 +163,16 @@ def _judge(claim: Claim, numbers: Numbers) -> Judged:
         return Judged("cannot be checked", f"nothing was measured at {where}.")
 
 
-# The parts of figures, run where they were not run before; what each came to is kept at once.
+# The parts of figures, run where they were not run before; the numbers of each are kept at once.
 
 Tell = Callable[[int, int, str], None]
-"""Is told how many parts are done, how many there are, and what is being done."""
+"""Gets the number of finished parts, that of all, and what is being done."""
 
 
 def run_parts(paper: Paper, parts: Sequence[Part], folder: Folder, jobs: int, tell: Tell) -> None:
     """Run every part that is left: those of one process side by side, the others one by one.
 
-    A part that measures time has the machine for itself, so all of these come last.
+    Nothing runs beside a part that measures time, so all of these come last.
     """
     named = {part.name: part for part in parts}
     left = [part for part in named.values() if folder.numbers(paper, part) is None]
@@ -216,9 +204,9 @@ def _side_by_side(
     tasks = [(part, folder.own_of(paper, part)) for part in parts]
     named = {part.name: part for part in parts}
 
-    def keep(told: Mapping[str, Any]) -> None:
-        numbers = [Number.of(one) for one in told["numbers"]]
-        folder.keep(paper, named[told["part"]], numbers)
+    def keep(outcome: Mapping[str, Any]) -> None:
+        numbers = [Number.of(one) for one in outcome["numbers"]]
+        folder.keep(paper, named[outcome["part"]], numbers)
 
     with tempfile.TemporaryDirectory(prefix="crowdtally-") as private:
         work = Work("the reproduction", opened, folder.data, tasks, Path(private))
@@ -227,8 +215,6 @@ def _side_by_side(
 
 @contextmanager
 def opened(data: Any, settings: Mapping[str, str]) -> Iterator[Run]:
-    """What runs parts in a process."""
-
     def run(task: tuple[Part, Path]) -> Mapping[str, Any]:
         part, own = task
         numbers = part.run(Given(data, own), **part.arguments)

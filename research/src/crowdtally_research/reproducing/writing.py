@@ -16,9 +16,11 @@ from crowdtally.lab.comparison.charts import (
     WARNING,
     Axis,
     as_svg,
+    curves,
     encoded,
     fitted,
     framed,
+    styled,
 )
 from crowdtally.lab.comparison.summary import NO_NUMBER, alone, with_error
 from crowdtally.lab.methods import NOT_PRIVATE, write_json, write_text
@@ -95,9 +97,11 @@ def _value(one: Number, y: Axis) -> dict[str, Any]:
     }
 
 
-def _told(by: str, lines: Sequence[str], choices: Sequence[Any], legend: object) -> dict[str, Any]:
-    scale = {"domain": list(lines), "range": [choices[i % len(choices)] for i in range(len(lines))]}
-    return {by: {"field": "line", "type": "nominal", "scale": scale, "legend": legend}}
+def _styled(
+    by: str, lines: Sequence[str], choices: Sequence[Any], legend: object
+) -> dict[str, Any]:
+    chosen = [choices[place % len(choices)] for place in range(len(lines))]
+    return styled(by, "line", lines, chosen, legend)
 
 
 def _legend(lines: Sequence[str]) -> dict[str, Any]:
@@ -113,18 +117,9 @@ def _lines(panel: Panel, own: Sequence[Number], y: Axis, lines: Sequence[str]) -
     across["axis"] |= {"format": ",.6~g", "labelOverlap": "greedy", "labelSeparation": 4}
     if len(places) <= _FEW:
         across["axis"] |= {"values": places}
-    up = encoded("value", y)
-    colour = _told("color", lines, _COLOURS, _legend(lines))
-    ends = {"x": across, "y": up | {"field": "low"}, "y2": {"field": "high"}}
-    return [
-        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"x": across, "y": up, **colour}},
-        {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": ends | colour},
-        {
-            "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
-            "encoding": {"x": across, "y": up, **colour}
-            | _told("shape", lines, _SHAPES, _legend(lines)),
-        },
-    ]
+    colour = _styled("color", lines, _COLOURS, _legend(lines))
+    shapes = _styled("shape", lines, _SHAPES, _legend(lines))
+    return curves(across, encoded("value", y), colour, {}, shapes, size=45)
 
 
 def _bars(panel: Panel, own: Sequence[Number], y: Axis, lines: Sequence[str]) -> list[Any]:
@@ -140,11 +135,11 @@ def _bars(panel: Panel, own: Sequence[Number], y: Axis, lines: Sequence[str]) ->
                     "scale": {"domain": present}},
     }  # fmt: skip
     up = encoded("value", y)
-    colour = _told("color", lines, _COLOURS, _legend(lines))
+    colour = _styled("color", lines, _COLOURS, _legend(lines))
     ends = across | {"y": up | {"field": "low"}, "y2": {"field": "high"}}
     if y.is_log:
         mark = {"type": "point", "filled": True, "size": 60, "opacity": 1}
-        shown = across | {"y": up} | colour | _told("shape", lines, _SHAPES, _legend(lines))
+        shown = across | {"y": up} | colour | _styled("shape", lines, _SHAPES, _legend(lines))
         return [{"mark": {"type": "rule"}, "encoding": ends | colour},
                 {"mark": mark, "encoding": shown}]  # fmt: skip
     return [
@@ -206,7 +201,6 @@ def as_json(found: Sequence[Result]) -> list[dict[str, object]]:
 
 
 def page(found: Sequence[Result], *, quick: bool) -> str:
-    """The page."""
     blocks = ["# The papers' results, reproduced", _OPENING]
     if quick:
         blocks.append(_QUICK)

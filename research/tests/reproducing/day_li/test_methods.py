@@ -144,7 +144,7 @@ def test_the_truth_and_the_lengths_are_those_of_the_records(bench: Bench) -> Non
 def test_a_bound_of_the_longest_row_cuts_nobody(bench: Bench) -> None:
     bounded = Bounded.of(bench.request(LARGE.epsilon).subject, bench.rows.most)
     with reading(bench.records, bench.domain) as records:
-        counts = bounded.count(keyed(records, 3))["items"]
+        counts = bounded.counts(keyed(records, 3))["items"]
     np.testing.assert_array_equal(bench.rows.whole().dense(), counts.dense())
     assert bench.rows.whole().l1_bound == counts.l1_bound
 

@@ -1,4 +1,9 @@
-"""Audit, audit_request."""
+"""The audit: each method attacked for a while, and what held-out runs certify about its ε.
+
+A row's time is spent in three parts. Some tries all pairs of databases, some trains on the most
+promising one, the rest are the held-out runs. Their number is fixed before the first of them is
+made, and each row looks at them once: with r rows, each errs with probability 0.001/r.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +22,11 @@ from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.cases import OWN, Case, cases_of, charged_parts, every_name
-from crowdtally.lab.auditing.certify import CONFIDENCE, Audit, Row, Runs, certify
+from crowdtally.lab.auditing.certify import CONFIDENCE, Audit, Row, certify
 from crowdtally.lab.auditing.databases import Pair, pairs_of, swinging
-from crowdtally.lab.auditing.observe import Stakes
+from crowdtally.lab.auditing.observe import Runs, Stakes
 from crowdtally.lab.auditing.run import Attack, Shared, joined
 from crowdtally.lab.auditing.search import search
-
-# The audit: each method attacked for a while, and what held-out runs certify about its ε.
-#
-# A row's time is spent in three parts. Some tries all pairs of databases, some trains on the most
-# promising one, the rest are the held-out runs. Their number is fixed before the first of them is
-# made, and each row looks at them once: with r rows, each errs with probability 0.001/r.
 
 SECONDS = 20
 """For each row, unless another time is given: all methods then take about a quarter of an hour on
@@ -40,13 +39,12 @@ _FEWEST = 100
 _FEWEST_STEERED = 2_000
 """The same where noise comes before bounding and has few values: later runs seldom count anew."""
 _FAVOUR = 0.1
-"""So much more, in shares of the claim, must another pair promise than the first: all that she may
-change in one cell is what one run shows most clearly, and few runs of training flatter a pair."""
+"""The lead of the first pair, in shares of the claim: it puts all that she may change into one
+cell, which a run shows most clearly, and few runs of training flatter other pairs."""
 _MOST = 500_000
 """Held-out runs of each database: with 256 columns, the most that there are, two gigabytes."""
 
 Progress = Callable[[str], None]
-"""Is told what is attacked."""
 
 
 def audit(
@@ -66,7 +64,7 @@ def audit(
         epsilon: ε of each release that is attacked.
         seconds: how long each row is attacked.
         processes: how many rows at once; as many as there are cores where it is not given.
-        progress: is told, in words, what is being attacked.
+        progress: gets, in words, what is being attacked.
     """
     with python_words():
         return audit_methods(methods, epsilon, seconds, processes, progress)
@@ -85,7 +83,9 @@ def audit_methods(
 
     Without ``parts`` only one whole release of each method is attacked.
     """
-    total, each = _one_epsilon(epsilon), checked_seconds(seconds)
+    if isinstance(epsilon, list | tuple) or (isinstance(epsilon, str) and "," in epsilon):
+        raise UsageError("an audit has one epsilon, such as --epsilon 1: received several.")
+    total, each = Epsilon.of(epsilon), checked_seconds(seconds)
     names = [str(name) for name in methods] or every_name()
     every = (case for name in names for case in cases_of(name, total))
     cases = {case.name: case for case in every if parts or case.name == case.method}
@@ -119,7 +119,7 @@ def attack_all(
 
 
 def _attack_named(task: tuple[list[str], str, float, float]) -> dict[str, Row]:
-    """In another process: requests are made there, because a case cannot be sent."""
+    """Runs in another process, which makes the cases again: they cannot be pickled."""
     names, epsilon, seconds, alpha = task
     methods = dict.fromkeys(name.split(":")[0] for name in names)
     every = [case for name in methods for case in cases_of(name, Epsilon.of(epsilon))]
@@ -142,24 +142,20 @@ def _grouped(cases: Sequence[Case]) -> list[list[Case]]:
     """Cases whose counts are worth sharing go together, first; the others one by one."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
-        steered = case.part is None and case.request.popularity is not None
-        shared = steered or case.method == OWN  # a request of one's own is attacked in one process
+        shared = case.steered or case.method == OWN  # attacked in one process
         groups.setdefault(case.group if shared else case.name, []).append(case)
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def attack(
-    case: Case, shared: Shared, seconds: float, alpha: float, pairs: Sequence[Pair] | None = None
-) -> Row:
+def attack(case: Case, shared: Shared, seconds: float, alpha: float) -> Row:
     """The most promising pair of databases, and what it certifies."""
     start = time.perf_counter()
-    tried = _tried(case) if pairs is None else pairs
-    attacks = [Attack(case, pair, shared) for pair in tried]
+    attacks = [Attack(case, pair, shared) for pair in _tried(case)]
     best, training = _best(attacks, seconds * _TRYING / len(attacks), seconds, alpha)
     more, pace = best.runs_for(seconds * _TRAINING, _FEWEST)
     training = joined([training, more])
     left = max(seconds * (1 - _TRYING - _TRAINING), seconds - (time.perf_counter() - start))
-    fewest = _FEWEST_STEERED if best.steered else _FEWEST
+    fewest = _FEWEST_STEERED if case.steered else _FEWEST
     number = max(fewest, min(_MOST, int(left / pace)))
     return carried_through(best, training, number, alpha, start)
 
@@ -167,7 +163,7 @@ def attack(
 def carried_through(
     one: Attack, training: Runs, number: int, alpha: float, start: float | None = None
 ) -> Row:
-    """What so many fresh runs certify about the event that is the most telling in training."""
+    """Certify the most telling event of training on so many fresh runs."""
     case, start = one.case, time.perf_counter() if start is None else start
     held_out = one.runs(number)  # drawn after training, and looked at once
     found = certify(
@@ -183,51 +179,40 @@ def carried_through(
 
 
 def _tried(case: Case) -> Sequence[Pair]:
-    """All pairs; of a release whose noise comes before bounding the first, of which few runs fit.
+    """All pairs; the first alone where noise steers the bounding, because few runs fit the time.
 
-    Its parts, given what was released before, are attacked with all of them. A choice alone is
-    attacked with crowds that make it swing.
+    The parts of such a release, given its earlier answers, are attacked with all pairs, and a
+    choice with crowds that change its outcome.
     """
     if case.part == CHOOSE:
-        return swinging(case.request) or pairs_of(case.request)
+        return list(swinging(case.request)) or pairs_of(case.request)
     pairs = pairs_of(case.request)
     if case.alone:
         # The mass of the others keeps its own share given the items that passed: here none does.
         return [pair for pair in pairs if not pair.others]
-    steered = case.part is None and case.request.popularity is not None
-    return pairs[:1] if steered else pairs
+    return pairs[:1] if case.steered else pairs
 
 
 def _best(
     attacks: Sequence[Attack], seconds: float, whole: float, alpha: float
 ) -> tuple[Attack, Runs]:
-    """The pair whose training runs promise most; what they cost in runs is taken into account."""
+    """The pair whose training runs promise most, given how many runs of it fit the time."""
     if len(attacks) == 1:
         return attacks[0], attacks[0].runs(_FEWEST)
-    promised = []
+    promised: list[tuple[float, Attack, Runs]] = []
     for one in attacks:
         training, pace = one.runs_for(seconds, _FEWEST)
         number = max(_FEWEST, int(whole / 2 / pace))
         case, runs = one.case, (number, number)
         stakes = Stakes(runs, alpha, float(case.delta), float(case.claim.value), case.aim)
-        (found, *_) = search(
-            (training.with_user, training.without), stakes,
-            expected=one.expected, strata=one.choices,
-        )  # fmt: skip
-        promised.append((found.promise, training))
-    favours = [_FAVOUR * float(attacks[0].case.claim.value), *[0.0] * (len(attacks) - 1)]
-    place = max(range(len(attacks)), key=lambda one: promised[one][0] + favours[one])
-    return attacks[place], promised[place][1]
-
-
-def _one_epsilon(epsilon: object) -> Epsilon:
-    if isinstance(epsilon, list | tuple) or (isinstance(epsilon, str) and "," in epsilon):
-        raise UsageError("an audit has one epsilon, such as --epsilon 1: received several.")
-    return Epsilon.of(epsilon)
+        (found, *_) = search(training, stakes, expected=one.expected, strata=one.choices)
+        lead = 0.0 if promised else _FAVOUR * float(case.claim.value)
+        promised.append((found.promise + lead, one, training))
+    _, best, training = max(promised, key=lambda one: one[0])
+    return best, training
 
 
 def checked_seconds(given: object) -> float:
-    """How long a row is attacked."""
     seconds = float(exact(given, "--seconds"))
     if seconds < _LEAST_SECONDS:
         raise UsageError(
@@ -237,7 +222,7 @@ def checked_seconds(given: object) -> float:
     return seconds
 
 
-# A request of one's own, attacked: its domain, its method and its numbers, on made-up records.
+# An attack on a request of one's own: its domain, its method and its numbers, on made-up records.
 
 SMALLER = (
     "The numbers are those of your request, and not chosen for an attack: at a large bound, with "
@@ -270,13 +255,13 @@ def audit_request(
     The records are not read: the databases are made up for the domain and the method.
 
     Args:
-        records: what a release would be of.
+        records: of the release.
         domain: its public lists.
         epsilon: its ε.
         delta: its δ.
         split: its exact shares of ε.
         seconds: how long the whole, and each part that it charges for, is attacked.
-        progress: is told, in words, what is being attacked.
+        progress: gets, in words, what is being attacked.
         options: ``method``, ``summary``, ``transform``, ``noise``, ``count`` and ``pairs``, as
             :func:`crowdtally.release` takes them.
     """

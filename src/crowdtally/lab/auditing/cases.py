@@ -1,15 +1,16 @@
 """What is attacked: every method of the registries, each on the smallest domain that shows it.
 
 A case is a request whose numbers are small (two records per user, two items), because the smaller
-the table, the more often a run shows all that a user changed. What holds for a method at these
-numbers is refuted or not; at others nothing is said: see ``own.py`` for a request of one's own.
+the table, the more often a run shows all that a user changed. An audit refutes a method at these
+numbers or does not; for others, attack a request of your own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from crowdtally.core.domain import Domain
@@ -42,55 +43,54 @@ SHAPES: Mapping[str, str] = {
 }
 """What can be audited beside the methods of bounding."""
 OWN = "your request"
-"""What the rows of a request of one's own are called."""
 DELTA = Fraction(1, 100)
 """δ of an audited discovery: a smaller one would be seen too rarely to be tested."""
 BOTH = "both tables"
 """A release of items and of items in context: what one shows about the other would show here."""
 LARGE_CHOICE = 4
-"""So many times ε has a release in which a private choice is attacked: scores that rise and fall
-together lose far less than they may where ε is small, and a doubled rate would not be seen."""
+"""A private choice is attacked at so many times ε: where ε is small, scores that rise and fall
+together lose far less than they may, and a doubled rate would not be seen."""
 _NEVER = Fraction(1, 10**30)
 """δ at which no item passes, so that the mass of the others can be audited alone."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the audit."""
-
     name: str
     """The method, and the part if it is one."""
     method: str
-    """The method as it is typed."""
     request: Request
-    """What is attacked; its own records are never read."""
+    """Its own records are never read."""
     part: str | None = None
     """The charged part that is attacked alone; None for the whole release."""
     group: str = ""
     """Cases of one group count the same records in the same way, and share their counts."""
     alone: bool = False
-    """Whether it is about databases in which nobody else is."""
+    """Whether it is about databases without other users."""
+
+    @property
+    def steered(self) -> bool:
+        """Whether a noisy popularity decides the last counts: each then takes counting anew."""
+        return self.part is None and self.request.popularity is not None
 
     @property
     def aim(self) -> Aim:
-        """Whether to look for what ε pays for, or for what δ does: an item of one user alone."""
+        """Whether to look for a loss of ε, or of δ: an item of one user alone."""
         return "delta" if self.alone and self.delta else "epsilon"
 
     @property
     def claim(self) -> Epsilon:
-        """What the release, or the part, says that it costs."""
+        """The price of the release, or of the part."""
         return self.request.epsilon if self.part is None else pure(self.request.part(self.part))
 
     @property
     def delta(self) -> Fraction:
-        """The claimed δ of what is attacked: the mass of the others has none of its own."""
+        """The claimed δ: the mass of the others has none of its own."""
         return Fraction(0) if self.part == TOTAL else self.request.delta.value
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """The numbers of a request."""
-
     items: int = 2
     contexts: int = 0
     roles: Mapping[str, Any] = field(default_factory=dict)
@@ -113,22 +113,22 @@ class _Setting:
 
 
 def every_name() -> list[str]:
-    """All that an audit covers: a new entry of a registry is among them by itself."""
-    methods = [str(Method.of(name)) for name in _combined()]
-    return [AUTO, *(name for name in methods if _runs(name)), *SHAPES]
+    """All that an audit covers; new entries of registries are covered by themselves.
 
-
-def _combined() -> Iterator[str]:
-    """Every rule with every publishing and choice, and every transform with every publishing."""
-    named = [rule for rule in BOUNDINGS if rule != AUTO]
+    Every rule with every publishing and choice, and every transform with every publishing.
+    """
+    rules = [rule for rule in BOUNDINGS if rule != AUTO]
     transforms = [transform for transform in TRANSFORMS if transform != "none"]
-    yield from (f"{rule}/{form}" for rule in named for form in PUBLISHINGS)
-    yield from (f"sra/{transform}/{form}" for transform in transforms for form in PUBLISHINGS)
-    yield from (f"{rule}+{choice}" for rule in named for choice in CHOICES)
+    combined = (
+        *product(rules, "/", PUBLISHINGS),
+        *product([f"sra/{transform}" for transform in transforms], "/", PUBLISHINGS),
+        *product(rules, "+", CHOICES),
+    )
+    methods = [str(Method.of("".join(parts))) for parts in combined]
+    return [AUTO, *filter(_runs, methods), *SHAPES]
 
 
 def _runs(name: str) -> bool:
-    """Whether the product offers the method at all."""
     try:
         _setting(Method.of(name)).request(Epsilon(Fraction(1)))
     except UsageError:
@@ -149,7 +149,11 @@ def cases_of(name: str, epsilon: Epsilon) -> Iterator[Case]:
         return
     # The rule and the items: what is counted does not depend on transform and publishing.
     group = f"{method.bounding}+{method.choice}, {_limit(method)}"
-    yield Case(name, name, _offered(name, method, epsilon), group=group)
+    try:
+        request = _setting(method).request(epsilon)
+    except UsageError as error:
+        raise UsageError(f"{name} is not offered, so there is nothing to audit: {error}") from error
+    yield Case(name, name, request, group=group)
     if method.transform == "none" and method.publishing == "dense":
         yield from _parts(name, method, epsilon)
 
@@ -176,15 +180,8 @@ def _method(name: str) -> Method:
     return Method.of(name)
 
 
-def _offered(name: str, method: Method, epsilon: Epsilon) -> Request:
-    try:
-        return _setting(method).request(epsilon)
-    except UsageError as error:
-        raise UsageError(f"{name} is not offered, so there is nothing to audit: {error}") from error
-
-
 def _limit(method: Method) -> int:
-    """One record where a transform already spreads what she changes over several numbers."""
+    """One record where a transform already spreads a user's change over several numbers."""
     return 2 if method.transform == "none" else 1
 
 
@@ -202,7 +199,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "dpsense-s": {"cap": 2, "scalings": "3/2"},
     "hpa": {"popularity_records": 1},
 }
-"""What the parts of a method are given."""
+"""The fields of the parts of a method."""
 
 
 def _setting(method: Method, **more: Any) -> _Setting:
@@ -215,7 +212,7 @@ def _setting(method: Method, **more: Any) -> _Setting:
 
 
 def _popular(method: Method) -> dict[str, str] | None:
-    """A popularity of little noise has few values, each of which takes counting anew."""
+    """A popularity with little noise has few values: each takes counting anew."""
     if "popularity_records" not in method.fields:
         return None
     if method.choice is not None:
@@ -229,43 +226,31 @@ def _parts(name: str, method: Method, epsilon: Epsilon) -> Iterator[Case]:
         large = epsilon * LARGE_CHOICE
         yield Case(f"{name}: choose", name, _choosing(method).request(large), CHOOSE)
         return
-    setting = _setting(method)
-    parts = [ITEMS.name, EDGES.name]
+    setting, parts = replace(_setting(method), contexts=2), [ITEMS.name, EDGES.name]
     if setting.split is not None:
         parts = [POPULARITY.name, *parts]
+        half = str(Fraction(setting.split[ITEMS.name]) / 2)
+        split = {**setting.split, ITEMS.name: half, EDGES.name: half}
+        setting = replace(setting, split=split)
     both = f"{name}: {BOTH}"
-    made = _Setting(2, 2, options=setting.options, split=_for_both(setting.split))
-    yield Case(both, name, made.request(epsilon), group=both)
+    yield Case(both, name, setting.request(epsilon), group=both)
     for part in parts:
         split = dict.fromkeys(parts, "1/8") | {part: str(1 - Fraction(len(parts) - 1, 8))}
-        made = _Setting(2, 2, options=setting.options, split=split)
-        yield Case(f"{name}: {part}", name, made.request(epsilon), part)
-
-
-def _for_both(split: Mapping[str, str] | None) -> dict[str, str] | None:
-    """A split of a release of items alone, for one of items and of items in context."""
-    if split is None:
-        return None
-    half = str(Fraction(split[ITEMS.name]) / 2)
-    return {**split, ITEMS.name: half, EDGES.name: half}
+        request = replace(setting, split=split).request(epsilon)
+        yield Case(f"{name}: {part}", name, request, part)
 
 
 def _choosing(method: Method) -> _Setting:
     """A choice that gets most of ε, at candidates that one user can drive apart."""
-    more: dict[str, Any] = {}
     if method.bounding == "dpsense-s":
-        more = {"max_records": 1, "cap": None}
-    elif method.choice == "dpsense":
-        more = {"max_records": 4}
+        options = {**_setting(method, max_records=1, cap=None).options, "count": "users"}
+        return _Setting(32, options=options, split={CHOOSE: "3/5", ITEMS.name: "2/5"})
+    more = {"max_records": 4} if method.choice == "dpsense" else {}
     setting = _setting(method, **more)
-    options = dict(setting.options)
-    if method.bounding == "dpsense-s":
-        options["count"] = "users"
     shares = {CHOOSE: "3/5", ITEMS.name: "2/5"}
     if setting.split is not None:
         shares = {CHOOSE: "3/5", POPULARITY.name: "1/5", ITEMS.name: "1/5"}
-    items = 32 if method.bounding == "dpsense-s" else setting.items
-    return _Setting(items, options=options, split=shares)
+    return replace(setting, split=shares)
 
 
 def _discovering(limit: int) -> dict[str, Any]:
@@ -289,9 +274,7 @@ _AUTO: dict[str, _Setting] = {
     BOTH: _Setting(4, 2),
     "for top": _Setting(120, options={"method": Auto("top", repeats=False)}),
     "for recommend, by the user's context": _Setting(
-        80,
-        2,
-        options={"method": Auto("recommend", repeats=False, context_per_user="day")},
+        80, 2, options={"method": Auto("recommend", repeats=False, context_per_user="day")}
     ),
     "for recommend, by the record's context": _Setting(8, 2, options={"method": Auto("recommend")}),
 }
@@ -318,5 +301,5 @@ def _shape_parts(name: str, epsilon: Epsilon) -> Iterator[Case]:
 
 
 def charged_parts(request: Request) -> Sequence[str]:
-    """The parts of a request that are charged, in the order in which they are drawn."""
+    """The charged parts of a request, in the order in which they are drawn."""
     return [part.name for part in method_of(request).parts]

@@ -1,9 +1,16 @@
-"""Certified bounds; results."""
+"""A certified lower bound on ε from runs of a release with and without one user.
+
+Contract. On runs of training an event and a direction are chosen in any way. On held-out runs,
+independent of them, it is counted how often the event happened on either side. For every mechanism
+that is (ε, δ)-differentially private, Pr[:attr:`Certificate.epsilon` > ε] ≤ ``alpha``. The proof is
+in ``certifying.md``. A certificate can refute a claim, and can never prove one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from math import exp, log
 from typing import Any
 
@@ -12,15 +19,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.auditing.observe import Aim, Matrix, Stakes
+from crowdtally.lab.auditing.observe import Aim, Runs, Stakes
 from crowdtally.lab.auditing.ratios import Expected
 from crowdtally.lab.auditing.search import Found, search
 from crowdtally.lab.methods import aligned
 
-# Exact bounds on a probability from how often an event was seen (Clopper and Pearson).
+# Exact one-sided bounds on a probability from how often an event was seen (Clopper and Pearson).
 #
-# Each is one-sided: it is wrong with probability at most its ``alpha``, whatever the probability
-# is.
+# Each is wrong with probability at most its ``alpha``, whatever the probability is.
 
 _ROUNDING = 1e-9
 """Relative; far above the error of scipy's quantiles, and bounds are moved outwards by it."""
@@ -51,25 +57,7 @@ def at_most(seen: Any, runs: Any, alpha: float) -> NDArray[np.float64]:
     return np.where(seen < runs, np.minimum(quantile * (1 + _ROUNDING), 1.0), 1.0)
 
 
-# A certified lower bound on ε from runs of a release with and without one user.
-#
-# Contract. On runs of training an event and a direction are chosen in any way. On held-out runs,
-# independent of them, it is counted how often the event happened on either side. For every
-# mechanism that is (ε, δ)-differentially private, Pr[:attr:`Certificate.epsilon` > ε] ≤
-# ``alpha``. The proof is in ``certifying.md``. A certificate can refute a claim, and can never
-# prove one.
-
 _LEAST_RUNS = 20
-
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Runs of two neighbouring databases, as :meth:`Columns.matrix` made them."""
-
-    with_user: Matrix
-    """Of the database with the user."""
-    without: Matrix
-    """Of the same database without her."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +67,11 @@ class Certificate:
     epsilon: float
     """The certified lower bound, at least 0."""
     claim: float
-    """The ε that was claimed."""
     delta: float
-    """The δ that was claimed."""
     delta_bound: float
     """The certified lower bound on δ at the claimed ε, at least 0."""
     event: str
-    """The event in words, and the database on which it is the likelier one."""
+    """In words, with the database on which it is the likelier one."""
     seen: tuple[int, int]
     """How often the event happened in held-out runs: on the likelier side, on the other."""
     runs: tuple[int, int]
@@ -97,7 +83,6 @@ class Certificate:
 
     @property
     def ratio(self) -> float:
-        """The certified ε over the claimed one."""
         return self.epsilon / self.claim
 
 
@@ -118,12 +103,12 @@ def certify(
 
     Args:
         training: runs to learn from.
-        held_out: as many runs that nothing was learned from.
-        names: what the columns are called.
-        claim: the ε that this release, or this part of it, is said to cost.
+        held_out: runs that nothing was learned from.
+        names: of the columns.
+        claim: the claimed ε of this release, or of this part of it.
         alpha: the error probability of this certificate; a table of r of them that may err with
             probability 0.001 in all gives each 0.001/r.
-        delta: the δ that it is said to cost.
+        delta: the claimed δ.
         expected: the exact vectors and the claimed noise, if known; the search is sharper with it.
         strata: the columns of a private choice (:attr:`Columns.choices`).
         events: how many events are tried on held-out runs; they share ``alpha``.
@@ -132,17 +117,16 @@ def certify(
     _check(training, held_out, names, alpha, events)
     runs = len(held_out.with_user), len(held_out.without)
     stakes = Stakes(runs, alpha / events, delta, claim, aim)
-    both = training.with_user, training.without
-    found = search(both, stakes, expected=expected, strata=strata, events=events)
-    made = [_certified(one, held_out, names, stakes, alpha) for one in found]
-    return max(made, key=lambda one: one.epsilon if aim == "epsilon" else one.delta_bound)
+    found = search(training, stakes, expected=expected, strata=strata, events=events)
+    certified = [_certified(one, held_out, names, stakes, alpha) for one in found]
+    return max(certified, key=lambda one: one.epsilon if aim == "epsilon" else one.delta_bound)
 
 
 def _check(
     training: Runs, held_out: Runs, names: tuple[str, ...], alpha: float, events: int
 ) -> None:
-    batches = (training.with_user, training.without, held_out.with_user, held_out.without)
-    if min(len(batch) for batch in batches) < _LEAST_RUNS:
+    batches = (*training, *held_out)
+    if min(map(len, batches)) < _LEAST_RUNS:
         raise UsageError(
             f"a certificate needs {_LEAST_RUNS} runs or more of each database, to learn from and "
             f"to test on: received {', '.join(str(len(batch)) for batch in batches)}."
@@ -151,7 +135,7 @@ def _check(
         raise UsageError("all runs must have one column for each name.")
     if not 0 < alpha < 1 or events < 1:
         raise UsageError(f"alpha must lie between 0 and 1, and events above 0: {alpha}, {events}.")
-    if any(np.shares_memory(a, b) for a in batches[:2] for b in batches[2:]):
+    if any(np.shares_memory(a, b) for a, b in product(training, held_out)):
         raise UsageError("held-out runs must be other runs than those of training.")
 
 
@@ -163,8 +147,7 @@ def epsilon_bound(
     >>> round(epsilon_bound((7311, 2689), (10_000, 10_000), alpha=0.001), 3)
     0.926
     """
-    p = float(at_least(seen[0], runs[0], alpha / 2))
-    q = float(at_most(seen[1], runs[1], alpha / 2))
+    p, q = _halves(seen, runs, alpha)
     return max(log((p - delta) / q), 0.0) if p > delta else 0.0
 
 
@@ -172,21 +155,24 @@ def delta_bound(
     seen: tuple[int, int], runs: tuple[int, int], *, alpha: float, epsilon: float
 ) -> float:
     """The δ that p − e^ε·q proves, at least 0, by the same two bounds."""
-    p = float(at_least(seen[0], runs[0], alpha / 2))
-    q = float(at_most(seen[1], runs[1], alpha / 2))
+    p, q = _halves(seen, runs, alpha)
     if log(q) + epsilon >= 0:  # where e^ε is beyond any float, too
         return 0.0
     return max(p - exp(epsilon) * q, 0.0)
 
 
+def _halves(seen: tuple[int, int], runs: tuple[int, int], alpha: float) -> tuple[float, float]:
+    p, q = at_least(seen[0], runs[0], alpha / 2), at_most(seen[1], runs[1], alpha / 2)
+    return float(p), float(q)
+
+
 def _certified(
     found: Found, held_out: Runs, names: tuple[str, ...], stakes: Stakes, alpha: float
 ) -> Certificate:
-    sides = [held_out.with_user, held_out.without]
-    if not found.for_her:
-        sides.reverse()
-    likelier, other = (int(np.count_nonzero(found.event.holds(side))) for side in sides)
-    seen, runs = (likelier, other), (len(sides[0]), len(sides[1]))
+    side, other = held_out if found.for_her else reversed(held_out)
+    holds = found.event.holds
+    seen = int(np.count_nonzero(holds(side))), int(np.count_nonzero(holds(other)))
+    runs = len(side), len(other)
     whom = "with the user" if found.for_her else "without the user"
     return Certificate(
         epsilon=epsilon_bound(seen, runs, alpha=stakes.alpha, delta=stakes.delta),
@@ -201,17 +187,18 @@ def _certified(
     )
 
 
-# What an audit found, as rows: one for each method, and for each part against its own share.
+# The results of an audit: a row for each method, and for each part against its own share.
 
 ABOUT = (
     "About the method, on made-up databases: what an attacker can prove about epsilon by watching "
     "many releases. No true record was read."
 )
-"""The first line of every output."""
+CONFIDENCE = 0.999
+"""For all rows of one audit together."""
 MEANING = (
     "Every certified epsilon is a lower bound of what the method truly loses, on these databases; "
-    "all of them hold together with a confidence of {confidence}. One above its claim refutes the "
-    "claim. One below it proves nothing: privacy is proved in the notes beside the code."
+    f"all of them hold together with a confidence of {CONFIDENCE:.1%}. One above its claim refutes "
+    "the claim. One below it proves nothing: privacy is proved in the notes beside the code."
 )
 NOTHING = (
     "A row with 0.000 certifies nothing: too few runs to tell the databases apart. Give it more "
@@ -221,43 +208,33 @@ WITHIN_DELTA = (
     "New items are paid for by delta alone: epsilon 0.000 is what a right claim shows there, and "
     "the certified delta stands beside the claimed one."
 )
-CONFIDENCE = 0.999
-"""For all rows of one audit together."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One attack that was carried through."""
-
     name: str
     """The method, and the part where it is one."""
     claim: float
-    """The ε that it says it costs."""
     certified: float
-    """The ε that it loses at least."""
     delta: float
-    """The δ that it claims, which the certificate allows it."""
+    """The claimed δ, which the certificate allows."""
     runs: int
     """Held-out runs of each database."""
     pair: str
     event: str
-    """What tells them apart."""
     seconds: float
     certified_delta: float = 0.0
-    """The δ that it has at least, at the claimed ε."""
+    """At the claimed ε."""
 
     @property
     def ratio(self) -> float:
-        """The certified ε over the claim."""
         return self.certified / self.claim
 
     @property
     def leaks(self) -> bool:
-        """Whether the claim is refuted."""
         return self.certified > self.claim
 
     def sentence(self) -> str:
-        """What is wrong, for a row that leaks."""
         allowed = f" (with delta {self.delta:g})" if self.delta else ""
         return (
             f"{self.name} leaks at least {self.certified:.3g} where {self.claim:.3g} is "
@@ -270,24 +247,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Audit:
-    """All rows of one audit."""
-
     epsilon: str
-    """The ε of every release that was attacked."""
     rows: tuple[Row, ...]
-    """What was found, in the order it was asked for."""
     remarks: tuple[str, ...] = ()
-    """What else there is to know."""
 
     @property
     def leaks(self) -> tuple[Row, ...]:
-        """The rows whose claim is refuted."""
         return tuple(row for row in self.rows if row.leaks)
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "about": ABOUT,
-            "meaning": _meaning(),
+            "meaning": MEANING,
             "epsilon": self.epsilon,
             "confidence": CONFIDENCE,
             "remarks": list(self.remarks),
@@ -298,11 +269,10 @@ class Audit:
         return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
-        """The table as text, line by line."""
         yield ABOUT
         yield from self.remarks
         yield from aligned([_HEAD, *map(_cells, self.rows)])
-        yield _meaning()
+        yield MEANING
         yield from self._about_zeros()
         yield from (row.sentence() for row in self.leaks)
 
@@ -316,7 +286,7 @@ class Audit:
 
     def markdown(self, title: str = "The audit") -> str:
         lines = [f"# {title}", "", ABOUT, "", *self.remarks, *([""] if self.remarks else [])]
-        lines += [f"ε = {self.epsilon} for each release. {_meaning()}", ""]
+        lines += [f"ε = {self.epsilon} for each release. {MEANING}", ""]
         head = (*_HEAD, "seen by", "on")
         lines += [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
         for row in self.rows:
@@ -327,10 +297,6 @@ class Audit:
 
 
 _HEAD = ("method", "claim", "certified", "ratio", "delta", "runs")
-
-
-def _meaning() -> str:
-    return MEANING.format(confidence=f"{CONFIDENCE:.1%}")
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -1,11 +1,20 @@
-"""Neighbouring databases."""
+"""Neighbouring databases for a request: the users who are hardest to hide from its method.
+
+Nothing but the records is replaced: the domain, the method, every share and every table of the
+request are the very objects that a release uses. A made-up record names its cell directly, so
+what a declaration computes from a row (conditions, expressions, joins) is not attacked.
+
+The pairs try the bound itself (at it, one over it, all of it in one cell, which moves one noisy
+count by all that one user may move), every context of an item (two tables that share their noise
+would show), distinct items (sums of rows that are scaled), a crowd whose own samples must not move,
+and crowds that make a private choice swing.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import cycle, islice, product
 from math import ceil, log
 from typing import Any
 
@@ -26,21 +35,14 @@ from crowdtally.format import NoisyTable
 from crowdtally.records.locate import Sources
 
 # Made-up databases, and a request that reads one of them instead of its own records.
-#
-# Nothing but the records is replaced: the domain, the method, every share and every table of the
-# request are the very objects that a release uses. A made-up record names its cell directly, so
-# what a declaration computes from a row (conditions, expressions, joins) is not attacked.
 
 
 @dataclass(frozen=True)
 class Record:
-    """One made-up record."""
-
     user: int
     cell: tuple[int, ...]
     """Its place on every axis of the domain; any number where a column has no list."""
     quantity: int = 1
-    """How often it counts, where records have a quantity."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,8 @@ class Pair:
     """Two neighbouring databases: the others, and the others with one user more."""
 
     words: str
-    """Who she is, and who the others are."""
     others: tuple[Record, ...]
-    """The records of everybody else."""
     hers: tuple[Record, ...]
-    """All her records."""
     keys: int = 4
     """How many sampling keys to run it with: privacy holds for each of them, and for their mix."""
 
@@ -61,14 +60,13 @@ class Pair:
 
 
 def on_records(request: Request, records: Sequence[Record]) -> Request:
-    """The same request on made-up records."""
     import pyarrow as pa
 
-    names = list(_lists(request))
-    user, quantity = _beside(names, "user"), _beside(names, "quantity")
+    lists = _lists(request)
+    user, quantity = _beside(lists, "user"), _beside(lists, "quantity")
     columns: dict[str, Any] = {user: pa.array([one.user for one in records], pa.int64())}
-    for place, name in enumerate(names):
-        columns[name] = _values(request, place, [one.cell[place] for one in records])
+    for place, (name, axis) in enumerate(lists.items()):
+        columns[name] = _values(axis, [one.cell[place] for one in records])
     counted = request.records.quantity
     if counted is not None:
         columns[quantity] = pa.array([one.quantity for one in records], pa.int64())
@@ -93,17 +91,16 @@ def _lists(request: Request) -> dict[str, Axis | None]:
     return {axis.name: axis for axis in lists.axes}
 
 
-def _values(request: Request, place: int, codes: list[int]) -> Any:
+def _values(axis: Axis | None, codes: list[int]) -> Any:
     import pyarrow as pa
 
-    axis = list(_lists(request).values())[place]
     if axis is None:
         return pa.array([f"item {code}" for code in codes], pa.string())
     kind = pa.string() if axis.kind == "text" else pa.int64()
     return pa.array([axis.values[code] for code in codes], kind)
 
 
-def _beside(names: Sequence[str], wanted: str) -> str:
+def _beside(names: Iterable[str], wanted: str) -> str:
     """A column's name that no axis has, upper and lower case being one."""
     taken = {name.lower() for name in names}
     while wanted in taken:
@@ -111,12 +108,7 @@ def _beside(names: Sequence[str], wanted: str) -> str:
     return wanted
 
 
-# Neighbouring databases for a request: the users who are hardest to hide from its method.
-#
-# What each tries: the bound itself (at it, one over it, all of it in one cell, which moves one
-# noisy count by all that one user may move), every context of an item (two tables that share
-# their noise would show), distinct items (sums of rows that are scaled), a crowd whose own
-# samples must not move, and crowds that make a private choice swing.
+# The pairs to try.
 
 HER = 0
 """Her id; the others have larger ones."""
@@ -124,9 +116,9 @@ _MOST_RECORDS = 10_000
 _MOST_OTHERS = 100_000
 _CROWD = 40
 _MANY = 100
-"""Records of somebody who has many."""
+"""Records of a user who has many."""
 _PER_CONTEXT = 1_100
-"""Users of each context, over ε, with whom auto looks at contexts."""
+"""With so many users of each context, over ε, auto looks at contexts."""
 _ODDS = 8
 """A choice leaks most where its candidate is rare: about one to so many."""
 
@@ -137,11 +129,6 @@ def pairs_of(request: Request) -> tuple[Pair, ...]:
     """The pairs to try on a request, each once."""
     found = {(pair.others, pair.hers): pair for pair in reversed([*_every(request)])}
     return tuple(reversed(found.values()))
-
-
-def swinging(request: Request) -> tuple[Pair, ...]:
-    """The pairs that are made for a private choice."""
-    return tuple(_swinging(request))
 
 
 def _every(request: Request) -> Iterator[Pair]:
@@ -155,12 +142,12 @@ def _every(request: Request) -> Iterator[Pair]:
         yield from _left_to_auto(request)
     else:
         alone, among = list(_alone_in(request)), _among(request)
-        # Among many her cell is always published, and shows all that she changes: tried first where
-        # cells are left out. A popularity would take more values there, each counted anew.
+        # Among many her cell is always published, and shows all that she changes: this comes first
+        # where cells are left out. A popularity would take more values there, each counted anew.
         shown = request.tables[0].publishing.leaves_out and request.popularity is None
         yield from [among, *alone] if shown else [*alone, among]
         if request.method.choose is not None:
-            yield from _swinging(request)
+            yield from swinging(request)
 
 
 def _bounded_elsewhere(request: Request) -> Iterator[Pair]:
@@ -198,14 +185,15 @@ def _alone_in(request: Request) -> Iterator[Pair]:
     """Users at the bound and over it, where nobody else is."""
     most = min(request.method.rule.limit, _MOST_RECORDS)
     cap = getattr(request.method.rule, "most", most)
-    # Once in the last cell: what is published by and by, occupied cells first, shows by its order.
+    # Once in the last cell: if occupied cells were published first, the order would show it.
     bounds = (most, f"{most}, the bound", _first), (most + 1, "one more than the bound", _last)
     for number, words, place in bounds:
         once = [place(request)] * number
         # One item makes no pair.
         if (cap >= number or request.method.what == "records") and not request.method.pairs:
             yield _alone(f"records in one cell: {words}", once, request)
-        yield _alone(f"records of different cells: {words}", _spread(request, number), request)
+        spread = list(islice(cycle(_cells(request, number)), number))
+        yield _alone(f"records of different cells: {words}", spread, request)
     if request.domain is not None and request.domain.contexts:
         yield _alone("records of one item in every context", _in_contexts(request, most), request)
     if request.measured:
@@ -228,7 +216,7 @@ def _hers(cells: Sequence[Cell], request: Request | None) -> tuple[Record, ...]:
 
 
 def _among(request: Request) -> Pair:
-    """Others of whom a sample is kept, which may not change when she comes, whatever the key."""
+    """Others of whom a sample is kept: it may not change with her, whatever the key."""
     most = min(request.method.rule.limit, _MOST_RECORDS)
     cells = _cells(request, 4)
     crowd = [
@@ -236,7 +224,7 @@ def _among(request: Request) -> Pair:
         for user in range(_CROWD)
         for place in range(min(most, 100) + len(cells))
     ]
-    # What is kept of her is the same however many she has; nothing else may depend on the rest.
+    # As many of her records are kept however many she has; nothing else may depend on the rest.
     words = f"a user far over the bound, in one cell, among {_CROWD} who are over it"
     return Pair(words, tuple(crowd), _hers([_first(request)] * (most + 100), request), keys=1)
 
@@ -247,29 +235,25 @@ def _discovered(request: Request) -> Iterator[Pair]:
     rule, columns = request.discovery.tables[-1].rule, request.discovery.domain.columns
     # They differ in a column without a list, where any number of values can be.
     free = columns.index(request.discovery.domain.discovered[0])
+    before, after = (0,) * free, (0,) * (len(columns) - free - 1)
     for cells, more in ((rule.limit, ""), (rule.limit + 1, ", one more than the bound")):
-        numbers = range(min(cells, _MOST_RECORDS))
-        new = [tuple(n if place == free else 0 for place in range(len(columns))) for n in numbers]
+        new = [(*before, number, *after) for number in range(min(cells, _MOST_RECORDS))]
         hers = _hers([cell for cell in new for _ in range(2)], None)
         met = new[: _MOST_OTHERS // rule.threshold]
-        crowd = [
-            Record(1 + user * len(met) + place, cell)
-            for user in range(rule.threshold if met else 0)
-            for place, cell in enumerate(met)
-        ]
+        crowd = [Record(1 + user, cell) for user, cell in enumerate(met * rule.threshold)]
         if crowd:
             words = f"a user with items that as many others have as must have them{more}"
             yield Pair(words, tuple(crowd), hers)
         yield Pair(f"a user alone, with items that nobody else has{more}", (), hers)
 
 
-def _swinging(request: Request) -> Iterator[Pair]:
+def swinging(request: Request) -> Iterator[Pair]:
     """Crowds at which one user moves some candidates up and others down."""
     rule, table = request.method.rule, request.tables[0]
     if isinstance(rule, DPSenseS):
         yield _rows_of_one(request)
         return
-    noise = table.cells.size / table.epsilon.value  # what the crowd is weighed against
+    noise = table.cells.size / table.epsilon.value  # the scores set it against the crowd
     choices = len(request.tables) if isinstance(rule, DPSense) else 1
     margin = 2 * log(_ODDS) / (float(request.part(CHOOSE).value) / choices)
     if request.method.choose == "rank":
@@ -309,36 +293,30 @@ def _last(request: Request) -> Cell:
     return tuple(len(axis) - 1 for axis in request.domain.axes)
 
 
-def _spread(request: Request, number: int) -> list[Cell]:
-    cells = _cells(request, number)
-    return [cells[place % len(cells)] for place in range(number)]
-
-
 def _in_contexts(request: Request, number: int) -> list[Cell]:
     assert request.domain is not None
-    every = product(*(range(len(axis)) for axis in request.domain.contexts))
-    places = [place for place, _ in zip(every, range(number), strict=False)]
-    return [(0, *places[turn % len(places)]) for turn in range(number)]
+    every = product((0,), *(range(len(axis)) for axis in request.domain.contexts))
+    return list(islice(cycle(every), number))
 
 
 def _cells(request: Request, number: int) -> list[Cell]:
     """Up to so many different cells: different items first, then their contexts."""
     assert request.domain is not None
     first, *rest = (len(axis) for axis in request.domain.axes)
-    found = ((item, *place) for place in product(*map(range, rest)) for item in range(first))
-    return [cell for cell, _ in zip(found, range(number), strict=False)]
+    cells = ((item, *place) for place in product(*map(range, rest)) for item in range(first))
+    return list(islice(cells, number))
 
 
-# Of a large table, the cells that one user can have changed: all that an attacker looks at.
+# An attacker looks at those cells of a large table that one user can have changed.
 
 _SMALL = 64
-"""Tables up to this size are looked at as they are."""
+"""Of tables up to this size all cells are looked at."""
 
 Touched = Mapping[str, NDArray[np.int64]]
 
 
 def touched_cells(request: Request, pair: Pair) -> Touched:
-    """For each table that is not small: the numbers of what is published of her cells."""
+    """For each table that is not small: the numbers of the published values of her cells."""
     ranked = [request.popularity] if request.popularity is not None else []
     return {
         table.name: _published(request, table, pair)
@@ -355,11 +333,9 @@ def _published(request: Request, table: AnyTable, pair: Pair) -> NDArray[np.int6
     else:
         width = request.domain.size // table.cells.size
         numbers = [request.domain.cell(record.cell) // width for record in pair.hers]
-    times = Counter(numbers)
-    cells = np.array(sorted(times), dtype=np.int64)
-    values = np.array([times[int(cell)] for cell in cells], dtype=np.int64)
-    bound = max(int(values.sum()), 1)
-    made = table.transform.apply(Counts(table.cells.size, cells, values, bound), table.cells)
+    cells, values = np.unique(np.array(numbers, dtype=np.int64), return_counts=True)
+    counts = Counts(table.cells.size, cells, values, max(len(numbers), 1))
+    made = table.transform.apply(counts, table.cells)
     return np.sort(made.cells.astype(np.int64))
 
 

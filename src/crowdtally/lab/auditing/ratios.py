@@ -1,4 +1,4 @@
-"""Likelihood ratios."""
+"""Likelihood ratios, of claimed laws and of learned ones, for the search of events."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.observe import ABSENT, Column, Columns, Combined, Matrix
-from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.laws.balls import Rate
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 
 # Likelihood ratios of Laplace laws: of the claimed one, and of one fitted to training runs.
 #
-# They are sums over columns, because the noises of cells are independent draws; a fault that
-# breaks this is looked for in ``combining.py``.
+# They are sums over columns, because the noises of cells are independent draws; combinations of
+# columns, below, find a fault that breaks this.
 
-THOUSAND = 1000
+_THOUSAND = 1000
 """Log-likelihood ratios are rounded to thousandths, so that they are integers."""
 _LEAST_RUNS = 200
 """In a stratum with fewer runs nothing is learned."""
@@ -37,9 +36,8 @@ class Expected:
     """The exact vectors behind both databases, if they are known, and the claimed noise."""
 
     with_user: NDArray[np.float64]
-    """What each column would be without noise; NaN where there is no claim."""
+    """Each column without noise; NaN where there is no claim."""
     without: NDArray[np.float64]
-    """The same without the user."""
     scale: NDArray[np.float64]
     """The claimed scale of the column's Laplace noise."""
 
@@ -49,46 +47,39 @@ class LaplaceRatio:
     """Σ (|o − c₀| − |o − c₁|)/scale: the log-likelihood ratio of two shifted Laplace laws."""
 
     columns: NDArray[np.int64]
-    """The columns that differ."""
     with_user: NDArray[np.float64]
     """c₁ of each."""
     without: NDArray[np.float64]
     """c₀ of each."""
     scale: NDArray[np.float64]
-    source: str
-    """Where the laws come from, in words."""
-
-    @property
-    def is_claimed(self) -> bool:
-        """Whether the laws are the release's own, and not fitted to runs."""
-        return self.source == "claimed"
+    is_claimed: bool
+    """Whether the laws are the release's own, and not fitted to runs."""
 
     @classmethod
     def claimed(cls, expected: Expected) -> LaplaceRatio:
-        """From what is known."""
         differs = expected.with_user != expected.without
         known = np.isfinite(expected.with_user) & np.isfinite(expected.without)
         columns = np.flatnonzero(differs & known & (expected.scale > 0))
         with_user, without = expected.with_user[columns], expected.without[columns]
-        return cls(columns, with_user, without, expected.scale[columns], "claimed")
+        return cls(columns, with_user, without, expected.scale[columns], is_claimed=True)
 
     @classmethod
     def learned(cls, with_user: Matrix, without: Matrix) -> LaplaceRatio:
         """The medians and the mean deviations of training runs, of columns without absences."""
-        centres = np.median(with_user, axis=0), np.median(without, axis=0)
+        first, second = np.median(with_user, axis=0), np.median(without, axis=0)
         present = ~((with_user == ABSENT).any(axis=0) | (without == ABSENT).any(axis=0))
-        deviation = np.abs(without - centres[1]).mean(axis=0)
-        columns = np.flatnonzero(present & (centres[0] != centres[1]) & (deviation > 0))
-        return cls(columns, centres[0][columns], centres[1][columns], deviation[columns], "learned")
+        scale = np.abs(without - second).mean(axis=0)
+        columns = np.flatnonzero(present & (first != second) & (scale > 0))
+        return cls(columns, first[columns], second[columns], scale[columns], is_claimed=False)
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """In thousandths."""
         values = matrix[:, self.columns]
-        middle = (self.with_user + self.without) / 2  # says nothing, as a missing value does
+        middle = (self.with_user + self.without) / 2  # favours neither, as a missing value does
         return self._ratio(np.where(values == ABSENT, middle, values))
 
     def simulated(self, runs: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Its values in many made-up runs with the user, and without, if the laws are right."""
+        """Its values in many simulated runs with the user, and without, if the laws are right."""
         rng = np.random.default_rng(0)
         p = -np.expm1(-1 / self.scale)
         shape = (runs, len(self.columns))
@@ -97,11 +88,12 @@ class LaplaceRatio:
 
     def _ratio(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         far = np.abs(values - self.without) - np.abs(values - self.with_user)
-        return np.asarray(np.rint((far / self.scale).sum(axis=1) * THOUSAND), dtype=np.int64)
+        return np.asarray(np.rint((far / self.scale).sum(axis=1) * _THOUSAND), dtype=np.int64)
 
     def words(self, names: tuple[str, ...]) -> str:
+        source = "claimed" if self.is_claimed else "learned"
         columns = listed(names, self.columns)
-        return f"1000 × the {self.source} Laplace log-likelihood ratio of {columns}"
+        return f"1000 × the {source} Laplace log-likelihood ratio of {columns}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,20 +101,19 @@ class Stratified:
     """A Laplace ratio for each outcome of a private choice: unit and noise follow from it."""
 
     strata: NDArray[np.int64]
-    """The columns of the choice."""
     ratios: Mapping[tuple[int, ...], tuple[int, LaplaceRatio]]
     """For each outcome how much likelier it was with the user, in log-thousandths, and the rest."""
 
     @classmethod
     def learned(cls, strata: NDArray[np.int64], with_user: Matrix, without: Matrix) -> Stratified:
-        found = {}
+        ratios = {}
         for outcome in np.unique(without[:, strata], axis=0):
             first, second = (_within(side, strata, outcome) for side in (with_user, without))
             if min(first.sum(), second.sum()) >= _LEAST_RUNS:
                 odds = np.log(first.mean() / second.mean())
                 ratio = LaplaceRatio.learned(with_user[first], without[second])
-                found[tuple(int(one) for one in outcome)] = (round(odds * THOUSAND), ratio)
-        return cls(strata, found)
+                ratios[tuple(outcome.tolist())] = (round(odds * _THOUSAND), ratio)
+        return cls(strata, ratios)
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """In thousandths; 0 where the outcome was too rare to learn from."""
@@ -144,10 +135,9 @@ def _within(
 
 
 def listed(names: tuple[str, ...], columns: NDArray[np.int64], shown: int = 8) -> str:
-    """The columns' names, and how many are not told."""
-    found = [names[column] for column in columns[:shown]]
+    """The names of the first columns, and the number of the others."""
     more = [f"{len(columns) - shown} more"] if len(columns) > shown else []
-    return ", ".join(found + more)
+    return ", ".join([names[column] for column in columns[:shown]] + more)
 
 
 # Likelihood ratios that are learned bin by bin, for columns of any law, absences included.
@@ -155,7 +145,7 @@ def listed(names: tuple[str, ...], columns: NDArray[np.int64], shown: int = 8) -
 _MOST_BINS = 48
 _SMOOTHING = 1.0
 _SURPRISE = 4.0
-"""A column that surprises less is left out: its weights would be noise."""
+"""A column with less is left out: its weights would be noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +158,7 @@ class Histogram:
     weights: NDArray[np.float64]
     """The log-ratio of each bin, shrunk by its standard error."""
     surprise: float
-    """How far the column is from telling nothing, in standard scores."""
+    """How far the column is from no difference, in standard scores."""
 
     @classmethod
     def learned(cls, column: int, with_user: Matrix, without: Matrix) -> Histogram:
@@ -191,21 +181,18 @@ class LearnedRatio:
     """The sum of the histograms of several columns."""
 
     histograms: tuple[Histogram, ...]
-    """One for each column that tells anything."""
 
     @classmethod
     def learned(
         cls, columns: NDArray[np.int64], with_user: Matrix, without: Matrix
     ) -> LearnedRatio:
-        made = [Histogram.learned(int(column), with_user, without) for column in columns]
-        return cls(tuple(one for one in made if one.surprise > _SURPRISE))
+        every = [Histogram.learned(int(column), with_user, without) for column in columns]
+        return cls(tuple(one for one in every if one.surprise > _SURPRISE))
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """In thousandths."""
-        total = np.zeros(len(matrix))
-        for one in self.histograms:
-            total += one.log_ratio(matrix)
-        return np.rint(total * THOUSAND).astype(np.int64)
+        ratios = (one.log_ratio(matrix) for one in self.histograms)
+        return np.rint(sum(ratios, np.zeros(len(matrix))) * _THOUSAND).astype(np.int64)
 
     def words(self, names: tuple[str, ...]) -> str:
         columns = np.array([one.column for one in self.histograms], dtype=np.int64)
@@ -218,7 +205,7 @@ def _edges(values: NDArray[np.int64]) -> NDArray[np.int64]:
     if len(levels) > _MOST_BINS:
         ranks = np.linspace(0, len(values) - 1, _MOST_BINS).astype(np.int64)
         levels = np.unique(np.sort(values)[ranks])
-    # Whatever is published, however low, is in another bin than absence.
+    # Even the lowest published value is in another bin than absence.
     return np.unique(np.append(levels[1:], ABSENT + 1)) if levels[0] == ABSENT else levels[1:]
 
 
@@ -234,7 +221,6 @@ def _binned(values: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.f
 
 _MOST_TELLING = 10
 _MOST_CORRELATED = 24
-_THOUSAND = 1000
 _LEAST_WEIGHT = 30
 """In thousandths of the largest; smaller ones are chance."""
 _RIDGE = 1e-9
@@ -242,11 +228,10 @@ _RIDGE = 1e-9
 
 
 def combinations(telling: Sequence[int], without: Matrix) -> list[Combined]:
-    """Sums and differences of the most telling columns, and of those that go together most.
+    """Sums and differences of the most telling columns, and of those that correlate most.
 
-    Args:
-        telling: columns, the most telling first.
-        without: runs of one database, in which independent noises do not go together.
+    ``telling`` has the most telling column first; in runs ``without`` the user independent noises
+    do not correlate.
     """
     near = telling[:_MOST_TELLING]
     pairs = {(min(a, b), max(a, b)) for a in near for b in near if a != b}
@@ -270,15 +255,14 @@ def _correlations(matrix: Matrix) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """The weighted sum of columns that tells the databases apart best (Fisher's direction).
+    """The weighted sum of columns that separates the databases best (Fisher's direction).
 
     Where noise is shared in any proportion, some direction has none, and this finds it.
     """
 
     columns: NDArray[np.int64]
-    """The columns that it adds."""
     weights: NDArray[np.int64]
-    """Their weights, in thousandths of the largest."""
+    """In thousandths of the largest."""
 
     @classmethod
     def learned(cls, telling: Sequence[int], with_user: Matrix, without: Matrix) -> Linear | None:
@@ -300,7 +284,7 @@ class Linear:
         return cls(columns[large], weights[large])
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
-        """The sum; a missing value counts as 0, and values are held so that nothing overflows."""
+        """The sum; a missing value counts as 0, and values are clipped so that none overflows."""
         values = np.where(matrix == ABSENT, 0, np.clip(matrix, -(1 << 40), 1 << 40))
         return np.asarray(values[:, self.columns] @ self.weights, dtype=np.int64)
 
@@ -309,35 +293,31 @@ class Linear:
         return " + ".join(terms[:8]) + (f" + {len(terms) - 8} more" if len(terms) > 8 else "")
 
 
-# What the columns of a case would be without noise, and the noise that is claimed for them.
+# The columns of a case without noise, and the noise that is claimed for them.
 #
 # The claimed law's own likelihood ratio is the sharpest event against a release that keeps its
-# claim; faults are found by what is learned without it. It sharpens the search, and certifies
-# nothing.
+# claim; learned ones find faults. It sharpens the search, and certifies nothing.
 
 Tables = Mapping[str, NoisyTable]
 
 
-class _NoNoise(SystemDraws):
-    """Counts as they are. For the lab's eyes."""
+class NoNoise(SystemDraws):
+    """Adds nothing to any count."""
 
     def geometric(self, rate: Rate | Fraction, size: int) -> NDArray[Any]:
-        """Nothing is added."""
         return np.zeros(size, dtype=np.int64)
 
     def gaussian(self, variance: Fraction, size: int) -> NDArray[Any]:
-        """Nothing is added."""
         return np.zeros(size, dtype=np.int64)
 
     def interval(self, rate: Fraction, size: int) -> NDArray[Any]:
-        """Nothing is added here either."""
         return np.zeros(size, dtype=np.int64)
 
 
 def is_expected(request: Request) -> bool:
-    """Whether counts and noise can be known: not where a bound, or items, are yet to be found."""
-    found = request.method.choose is not None or isinstance(request.method.rule, Auto)
-    return not found and request.discovery is None
+    """Whether counts and noise can be known: not where a bound or items are chosen."""
+    chooses = request.method.choose is not None or isinstance(request.method.rule, Auto)
+    return not chooses and request.discovery is None
 
 
 def every_cell(request: Request) -> Request:
@@ -349,28 +329,20 @@ def every_cell(request: Request) -> Request:
     return replace(request, tables=tables)
 
 
-def exactly(rehearsal: Rehearsal) -> Tables:
-    """Every table without noise, for the first sampling key."""
-    return {table.name: table for table in rehearsal.run(0, _NoNoise()).tables}
-
-
 def expected_of(columns: Columns, with_user: Tables, without: Tables) -> Expected:
     """For each column of a cell its two exact values, and its scale; NaN for other columns."""
+    cells = [column if column.read is None else None for column in columns.columns]
     return Expected(
-        _values(columns, with_user),
-        _values(columns, without),
-        np.array([_scale(column, without) for column in columns.columns]),
+        np.array([_exact(one, with_user) for one in cells]),
+        np.array([_exact(one, without) for one in cells]),
+        np.array([_scale(one, without) for one in cells]),
     )
 
 
-def _values(columns: Columns, tables: Tables) -> NDArray[np.float64]:
-    return np.array([_value(column, tables) for column in columns.columns])
+def _exact(cell: Column | None, tables: Tables) -> float:
+    return np.nan if cell is None else float(tables[cell.part].values[cell.key])
 
 
-def _value(column: Column, tables: Tables) -> float:
-    return float(tables[column.part].values[column.key]) if column.kind == "cell" else np.nan
-
-
-def _scale(column: Column, tables: Tables) -> float:
-    law = tables[column.part].law if column.kind == "cell" else None
+def _scale(cell: Column | None, tables: Tables) -> float:
+    law = None if cell is None else tables[cell.part].law
     return float(law.scale) if isinstance(law, DiscreteLaplace) else np.nan

@@ -1,7 +1,7 @@
 """Runs of the real questions on two neighbouring databases: as many as time allows.
 
-Bounded counts are counted once for each sampling key and each thing that was released before; noise
-is drawn anew in every run, by the samplers of production.
+Exact counts are made once for each sampling key and each earlier answer; noise is drawn anew in
+every run, by the samplers of production.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Self
 
 import numpy as np
 
@@ -20,18 +19,17 @@ from crowdtally.curator.methods.tables import TablesFacts
 from crowdtally.curator.questions import Answer, Chosen, Found
 from crowdtally.curator.request.method import CHOOSE, TOTAL
 from crowdtally.lab.auditing.cases import Case
-from crowdtally.lab.auditing.certify import Runs
 from crowdtally.lab.auditing.databases import Pair, Record, on_records, seen_of, touched_cells
-from crowdtally.lab.auditing.observe import Columns, Matrix
+from crowdtally.lab.auditing.observe import Columns, Runs
 from crowdtally.lab.auditing.ratios import (
     Expected,
+    NoNoise,
     Tables,
     every_cell,
-    exactly,
     expected_of,
     is_expected,
 )
-from crowdtally.lab.rehearse import Memo, Rehearsal
+from crowdtally.lab.rehearse import Memo, Rehearsal, after
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Engine
@@ -39,30 +37,22 @@ from crowdtally.records.engine import Engine
 _BATCH = 500
 """Runs that are held as releases before they become rows of a matrix."""
 _SMALL_BATCH = 50
-"""The same where time is short."""
 
 
-class Shared:
-    """What the cases of one group have in common: an engine for each database, and its counts.
+class Shared(ExitStack):
+    """An engine for each database of a group of cases, and its counts. A context manager.
 
-    An engine holds one database: a second one would take the first one's name. A context manager.
+    An engine holds one database: a second one would take the first one's name.
     """
 
     def __init__(self) -> None:
-        self._opened = ExitStack()
+        super().__init__()
         self._engines: dict[Hashable, tuple[Engine, Memo]] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._opened.close()
-
     def rehearsal(self, case: Case, records: tuple[Record, ...]) -> Rehearsal:
-        """A case on a database."""
         known = (case.group or case.name, records)
         if known not in self._engines:
-            self._engines[known] = self._opened.enter_context(DuckDBEngine()), {}
+            self._engines[known] = self.enter_context(DuckDBEngine()), {}
         engine, memo = self._engines[known]
         return Rehearsal(on_records(case.request, records), engine, memo=memo)
 
@@ -74,60 +64,53 @@ class Attack:
         self, case: Case, pair: Pair, shared: Shared, draws: Callable[[], Draws] = SystemDraws
     ) -> None:
         self.case = case
-        """What is attacked."""
         self.pair = pair
-        """With whom."""
         self._draws = draws()
         self._with = shared.rehearsal(case, pair.database(with_user=True))
         self._without = shared.rehearsal(case, pair.database(with_user=False))
         self._earlier = self._answered_before(case.part)
-        self._keys = 1 if self.steered else pair.keys
+        self._keys = 1 if case.steered else pair.keys
         self._touched = touched_cells(case.request, pair)
-        self._columns: Columns | None = None
+        self._columns = Columns()
         self._exactly = self._exact(shared)
 
     def _exact(self, shared: Shared) -> tuple[Tables, Tables] | None:
-        """Both databases' tables without noise; None where that is nothing that can be known."""
+        """Both databases' tables without noise; None where that cannot be known."""
         if not is_expected(self.case.request) or self._touched:
             return None
         dense = replace(self.case, request=every_cell(self.case.request))
         with_user, without = (
-            exactly(shared.rehearsal(dense, self.pair.database(with_user=side)))
+            shared.rehearsal(dense, self.pair.database(with_user=side)).run(0, NoNoise()).tables
             for side in (True, False)
         )
-        return with_user, without
+        return {one.name: one for one in with_user}, {one.name: one for one in without}
 
     @property
     def expected(self) -> Expected | None:
-        """What the columns would be without noise, once there was a run."""
-        if self._columns is None or self._exactly is None:
+        """The columns without noise, once there was a run."""
+        if not self.names or self._exactly is None:
             return None
         return expected_of(self._columns, *self._exactly)
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """The columns that tell what was chosen privately, once there was a run."""
-        return self._columns.choices if self._columns is not None else ()
-
-    @property
-    def steered(self) -> bool:
-        """Whether what is counted last depends on noisy counts: each asks for a count anew."""
-        return self.case.request.popularity is not None and self.case.part is None
+        """The columns that show a private choice, once there was a run."""
+        return self._columns.choices
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is seen of a run, once there was one."""
-        return self._columns.names if self._columns is not None else ()
+        """The columns of a run, once there was one."""
+        return self._columns.names
 
     def runs(self, number: int) -> Runs:
-        """So many fresh runs of each database."""
         starts = range(0, number, _BATCH)
         return joined([self._batch(min(_BATCH, number - start)) for start in starts])
 
     def runs_for(self, seconds: float, least: int) -> tuple[Runs, float]:
         """Fresh runs for so long, at least so many of each; and how long one of each takes.
 
-        The first batch counts the records, which later ones do not, so it says little about them.
+        The first batch counts the records, which later ones do not, so it is not timed if there
+        are others.
         """
         start = time.perf_counter()
         found = [self._batch(least)]
@@ -144,10 +127,9 @@ class Attack:
             [self._run(rehearsal, turn % self._keys) for turn in range(number)]
             for rehearsal in (self._with, self._without)
         ]
-        if self._columns is None:
+        if not self.names:
             self._columns = Columns.seen_in(*sides)
-        with_user, without = (self._columns.matrix(side) for side in sides)
-        return Runs(with_user, without)
+        return Runs(*map(self._columns.matrix, sides))
 
     def _run(self, rehearsal: Rehearsal, seed: int) -> Released:
         if self.case.part is None:
@@ -156,20 +138,19 @@ class Attack:
         return seen_of(_of_part(answer, self.case), self._touched)
 
     def _answered_before(self, part: str | None) -> tuple[Answer, ...]:
-        """What was answered before the question that pays for a part, the same for both databases.
+        """The answers before the question that pays for a part, the same for both databases.
 
-        A later question may depend on it. Given it, the part alone must keep its own share.
+        The question may depend on them. Given them, the part alone must keep its own share.
         """
         answers: tuple[Answer, ...] = ()
         if part is None:
             return answers
-        while part not in {paid.name for paid in self._without.after(answers)[1].parts()}:
+        while part not in {paid.name for paid in after(self._without.method, answers)[1].parts()}:
             answers += (self._without.answer(answers, 0, self._draws),)
         return answers
 
 
 def _of_part(answer: Answer, case: Case) -> Released:
-    """What this part released, and nothing else."""
     part, facts = str(case.part), Facts()
     paid = {part, *(table.name for table in case.request.tables if table.part == part)}
     if isinstance(answer, Chosen) and part == CHOOSE:
@@ -181,5 +162,4 @@ def _of_part(answer: Answer, case: Case) -> Released:
 
 def joined(found: Sequence[Runs]) -> Runs:
     """All of these runs, one after the other."""
-    with_user: Matrix = np.concatenate([one.with_user for one in found])
-    return Runs(with_user, np.concatenate([one.without for one in found]))
+    return Runs(*map(np.concatenate, zip(*found, strict=True)))

@@ -1,4 +1,4 @@
-"""Search of events."""
+"""The event that promises the highest certified bound, found on training runs alone."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from crowdtally.lab.auditing.observe import (
     Condition,
     Counted,
     Event,
-    Matrix,
+    Runs,
     Single,
     Stakes,
     Statistic,
+    compared,
 )
 from crowdtally.lab.auditing.ratios import (
     Expected,
@@ -50,7 +51,6 @@ class Coded:
 
     @classmethod
     def of(cls, with_user: NDArray[np.int64], without: NDArray[np.int64]) -> Coded:
-        """From the values in training."""
         values = np.concatenate([with_user, without])
         levels = np.unique(values)
         exact = len(levels) <= _MOST_LEVELS
@@ -63,8 +63,6 @@ class Coded:
 
 @dataclass(frozen=True)
 class Scanned:
-    """The best comparison of one statistic."""
-
     promise: float
     comparison: Comparison
     value: int
@@ -72,6 +70,9 @@ class Scanned:
     """Whether the event is likelier with the user."""
     may_be_absent: bool
     """Whether the statistic was ever missing."""
+
+    def of(self, statistic: Statistic) -> Condition:
+        return Condition(statistic, self.comparison, self.value, self.may_be_absent)
 
 
 def scan(
@@ -115,18 +116,14 @@ def _value(coded: Coded, comparison: Comparison, place: int) -> int:
     return int(coded.levels[place])
 
 
-# The event that promises the highest certified bound, found on training runs alone.
-
-Both = tuple[Matrix, Matrix]
-"""Runs with the user, and without."""
 _MOST_SINGLES = 48
 """Columns that conjunctions and likelihood ratios are made of: the most telling ones."""
 _MOST_CONDITIONS = 10
 _STARTS = 4
 _FAVOURED = 5
-"""By how many times what a condition is worth a claimed law is preferred."""
+"""A claimed law is preferred by so many times the worth of a condition."""
 _MODELLED = 400_000
-"""Noises that are made up to see which threshold a law calls best."""
+"""Simulated noises that show the best threshold of a law."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +134,10 @@ class Found:
     for_her: bool
     """Whether it is likelier with the user."""
     promise: float
-    """The bound to be hoped for."""
 
 
 def search(
-    training: Both,
+    training: Runs,
     stakes: Stakes,
     *,
     expected: Expected | None = None,
@@ -153,13 +149,13 @@ def search(
     The likelihood ratios are fitted on the first half, and their thresholds are chosen on the
     second, where no ratio is flattered by its own fit.
     """
-    first, second = _halves(training)
-    runs = len(first[0]), len(first[1])
-    coded = [Coded.of(a, b) for a, b in zip(first[0].T, first[1].T, strict=True)]
-    scans = [scan(one, stakes, runs) for one in coded]
+    first = Runs(*(side[: len(side) // 2] for side in training))
+    second = Runs(*(side[len(side) // 2 :] for side in training))
+    coded = [Coded.of(*columns) for columns in zip(first[0].T, first[1].T, strict=True)]
+    scans = [scan(one, stakes, _sizes(first)) for one in coded]
     telling = sorted(range(len(scans)), key=lambda place: (-scans[place].promise, place))
     telling = telling[:_MOST_SINGLES]
-    candidates = list(_conjunctions(telling, coded, scans, stakes, runs))
+    candidates = list(_conjunctions(telling, coded, scans, stakes, _sizes(first)))
     candidates += _combined(telling, first, stakes)
     laplace = [LaplaceRatio.learned(*first)]
     if expected is not None:
@@ -167,13 +163,22 @@ def search(
     candidates += [_modelled(ratio, stakes) for ratio in laplace if len(ratio.columns)]
     shorter = [(_shortened(one, side, first, stakes), side) for one, side in candidates]
     found = [_weighed(event, for_her, second, stakes) for event, for_her in shorter]
-    ratios = [*laplace, *_learned(telling, first, strata)]
-    found += [_thresholded(statistic, second, stakes) for statistic in ratios]
+    for statistic in [*laplace, *_learned(telling, first, strata)]:
+        best = _best(statistic, second, stakes)
+        found.append(Found(Event((best.of(statistic),)), best.for_her, best.promise))
     return sorted(found, key=lambda one: -one.promise - _favour(one.event, stakes))[:events]
 
 
+def _sizes(runs: Runs) -> tuple[int, int]:
+    return len(runs.with_user), len(runs.without)
+
+
+def _best(statistic: Statistic, runs: Runs, stakes: Stakes) -> Scanned:
+    return scan(Coded.of(*map(statistic.of, runs)), stakes, _sizes(runs))
+
+
 def _favour(event: Event, stakes: Stakes) -> float:
-    """What must be promised more by an event that few runs may flatter.
+    """The lead of an event over those that few runs may flatter.
 
     A claimed law was fitted to nothing, and its threshold comes from the law. Against a release
     that is not what it claims, others promise far more.
@@ -182,16 +187,6 @@ def _favour(event: Event, stakes: Stakes) -> float:
     if any(isinstance(one, LaplaceRatio) and one.is_claimed for one in statistics):
         return _FAVOURED * stakes.worth
     return stakes.worth * event.is_plain
-
-
-def _halves(training: Both) -> tuple[Both, Both]:
-    with_user, without = training
-    a, b = len(with_user) // 2, len(without) // 2
-    return (with_user[:a], without[:b]), (with_user[a:], without[b:])
-
-
-def _condition(statistic: Statistic, scanned: Scanned) -> Condition:
-    return Condition(statistic, scanned.comparison, scanned.value, scanned.may_be_absent)
 
 
 def _conjunctions(
@@ -216,8 +211,8 @@ def _conjunctions(
             yield _event(conditions), step.for_her
 
 
-def _shortened(event: Event, for_her: bool, first: Both, stakes: Stakes) -> Event:
-    """Without the conditions that later ones made superfluous."""
+def _shortened(event: Event, for_her: bool, first: Runs, stakes: Stakes) -> Event:
+    """Leave out conditions that later ones made superfluous."""
     for condition in event.conditions:
         rest = Event(tuple(one for one in event.conditions if one is not condition))
         whole = _weighed(event, for_her, first, stakes).promise
@@ -227,7 +222,7 @@ def _shortened(event: Event, for_her: bool, first: Both, stakes: Stakes) -> Even
 
 
 def _event(conditions: Sequence[tuple[int, Scanned]]) -> Event:
-    return Event(tuple(_condition(Single(place), scanned) for place, scanned in conditions))
+    return Event(tuple(scanned.of(Single(place)) for place, scanned in conditions))
 
 
 def _within(
@@ -237,56 +232,36 @@ def _within(
     without = np.ones(len(coded[0].without), dtype=np.bool_)
     for place, scanned in conditions:
         one = coded[place]
-        held = _levels_held(one, scanned)
+        held = compared(one.levels, scanned.comparison, scanned.value)
         with_user &= held[one.with_user]
         without &= held[one.without]
     return with_user, without
 
 
-def _levels_held(coded: Coded, scanned: Scanned) -> NDArray[np.bool_]:
-    if scanned.comparison == "at least":
-        return np.asarray(coded.levels >= scanned.value)
-    if scanned.comparison == "at most":
-        return np.asarray(coded.levels <= scanned.value)
-    return np.asarray(coded.levels == scanned.value)
+def _combined(telling: Sequence[int], first: Runs, stakes: Stakes) -> list[tuple[Event, bool]]:
+    """Sums and differences of columns: noise that two of them share cancels."""
+    scans = [(one, _best(one, first, stakes)) for one in combinations(telling, first.without)]
+    scans.sort(key=lambda one: -one[1].promise)
+    return [(Event((best.of(statistic),)), best.for_her) for statistic, best in scans[:_STARTS]]
 
 
-def _combined(telling: Sequence[int], first: Both, stakes: Stakes) -> list[tuple[Event, bool]]:
-    """Sums and differences of columns: noise that two of them share falls out."""
-    runs = len(first[0]), len(first[1])
-    found = []
-    for statistic in combinations(telling, first[1]):
-        best = scan(Coded.of(statistic.of(first[0]), statistic.of(first[1])), stakes, runs)
-        found.append((best.promise, Event((_condition(statistic, best),)), best.for_her))
-    found.sort(key=lambda one: -one[0])
-    return [(event, for_her) for _, event, for_her in found[:_STARTS]]
-
-
-def _learned(telling: Sequence[int], first: Both, strata: Sequence[int]) -> list[Statistic]:
-    columns = np.array(sorted(telling), dtype=np.int64)
-    found: list[Statistic] = [LearnedRatio.learned(columns, *first)]
+def _learned(telling: Sequence[int], first: Runs, strata: Sequence[int]) -> Iterator[Statistic]:
+    yield LearnedRatio.learned(np.array(sorted(telling), dtype=np.int64), *first)
     linear = Linear.learned(telling, *first)
     if linear is not None:
-        found.append(linear)
+        yield linear
     if strata:
-        found.append(Stratified.learned(np.array(strata, dtype=np.int64), *first))
-    return found
+        yield Stratified.learned(np.array(strata, dtype=np.int64), *first)
 
 
 def _modelled(ratio: LaplaceRatio, stakes: Stakes) -> tuple[Event, bool]:
-    """The threshold that the laws themselves call best: of more runs than training has."""
+    """The best threshold by the laws themselves: of more runs than training has."""
     runs = _MODELLED // len(ratio.columns)
     best = scan(Coded.of(*ratio.simulated(runs)), stakes, (runs, runs))
-    return Event((_condition(ratio, best),)), best.for_her
+    return Event((best.of(ratio),)), best.for_her
 
 
-def _thresholded(statistic: Statistic, second: Both, stakes: Stakes) -> Found:
-    runs = len(second[0]), len(second[1])
-    best = scan(Coded.of(statistic.of(second[0]), statistic.of(second[1])), stakes, runs)
-    return Found(Event((_condition(statistic, best),)), best.for_her, best.promise)
-
-
-def _weighed(event: Event, for_her: bool, second: Both, stakes: Stakes) -> Found:
-    seen = tuple(np.array([event.holds(side).sum()]) for side in second)
-    promises = stakes.promises((seen[0], seen[1]), (len(second[0]), len(second[1])))
+def _weighed(event: Event, for_her: bool, runs: Runs, stakes: Stakes) -> Found:
+    seen = np.array([event.holds(runs[0]).sum()]), np.array([event.holds(runs[1]).sum()])
+    promises = stakes.promises(seen, _sizes(runs))
     return Found(event, for_her, float(promises[0 if for_her else 1][0]))

@@ -1,10 +1,17 @@
-"""Baseline, LPA, ALPA."""
+"""What every baseline is, LPA and ALPA.
+
+A baseline has a bound L that is taken to be public, exact counts, then noise. The unit is the user,
+neighbours differ by all records of one user, and every baseline is pure ε-differentially private
+for the L it is given. The papers give it the largest number of records that a user has: that is
+read off the records, which no ε covers, and it favours the baselines. A comparison that does the
+same has to say so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,50 +35,24 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
-# What every baseline is: a bound L that is taken to be public, exact counts, then noise.
-#
-# The unit is the user, neighbours differ by all records of one user, and every baseline is pure
-# ε-differentially private for the L it is given. The papers give it the largest number of records
-# that a user has: that is read off the records, which no ε covers, and it favours the baselines.
-# A comparison that does the same has to say so.
-
-Estimates = dict[str, NDArray[np.float64]]
-"""For each table of the request, what it says about every cell, in the order of the domain."""
-
-
-class Baseline(Protocol):
-    """A baseline on the tables of a subject: items, and items in context; or cells.
-
-    Each table gets an equal part of ε, and is measured by itself::
-
-        method = BASELINES.load("dft").of(request.subject, limit=2314)
-        counted = method.count(Reading(engine, prepared), seed=1)
-        estimates = method.release(counted, Epsilon.of(1), SystemDraws())
-    """
-
-    name: ClassVar[str]
-    """What a person types."""
-
-    @classmethod
-    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Self:
-        """For these records and lists; at most ``limit`` records of a user count.
-
-        ``is_uncut`` where nobody is known to have more: then no sample is drawn.
-        """
-
-    def parts(self, epsilon: Epsilon) -> Sequence[Part]:
-        """Everything that is spent, mechanism by mechanism; it adds up to ε exactly."""
-
-    def count(self, reading: Reading, seed: int) -> Any:
-        """Exact and private; a function of the records and of the seed of the sampling keys."""
-
-    def release(self, counted: Any, epsilon: Epsilon, draws: Draws) -> Estimates:
-        """Draw all noise, anew each time."""
+Floats = NDArray[np.float64]
+Estimates = dict[str, Floats]
+"""For each table of the request an estimate of every cell, in the order of the domain."""
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """The tables of a subject where each user is cut to a public number of records."""
+    """The tables of a subject (items, and items in context; or cells), each user cut to L records.
+
+    A baseline is a subclass, with ``name``, ``parts``, ``count`` and ``estimate``::
+
+        method = BASELINES.load("dft").of(request.subject, limit=2314)
+        counted = method.count(Reading(engine, prepared), seed=1)
+        estimates = method.release(counted, Epsilon.of(1), SystemDraws())
+
+    ``parts`` lists everything that is spent, mechanism by mechanism; it adds up to ε exactly.
+    ``count`` is exact and private: a function of the records and of the seed of the sampling keys.
+    """
 
     request: Request
     """A release with the bounding ``declared``: the question is its real one."""
@@ -80,7 +61,7 @@ class Bounded:
     without a sample of each user, which takes minutes for 10^8 records."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Bounded:
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Self:
         """At most ``limit`` records of a user count; each row where it is one person."""
         if subject.domain is None or subject.method.pairs:
             raise UsageError(
@@ -93,11 +74,9 @@ class Bounded:
                     f"a baseline estimates every cell, at most {Dense.largest:,} of them: the "
                     f"table {name!r} has {cells.size:,}. Leave the baselines out of --methods."
                 )
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"epsilon": 1, "sources": subject.sources}
         if subject.records.user is not None:
-            what = subject.method.what
-            options = {"method": Declared(limit), "count": what}
-        options |= {"epsilon": 1, "sources": subject.sources}
+            options |= {"method": Declared(limit), "count": subject.method.what}
         return cls(make_request(subject.records, subject.domain, **options), is_uncut)
 
     @property
@@ -115,7 +94,6 @@ class Bounded:
         return self.request.at(epsilon).bounded
 
     def question(self, epsilon: Epsilon) -> Question:
-        """The one question of the release."""
         question = next(method_of(self.request.at(epsilon)).ask())
         if self.is_uncut and isinstance(question, SampledCounts):
             rule = Everything(question.rule.limit, question.rule.times)
@@ -123,15 +101,24 @@ class Bounded:
         return question
 
     def read(self, reading: Reading) -> Read[Any]:
-        """(user, cell) → at most L records of each user → what the question counts."""
+        """(user, cell) → at most L records of each user → the counts of the question."""
         return count_question(self.question(self.request.epsilon), reading)
 
-    def count(self, reading: Reading) -> dict[str, Counts]:
-        return self.counts_in(self.read(reading))
+    def counts(self, reading: Reading) -> dict[str, Counts]:
+        """The same by the names of the tables."""
+        names = [table.name for table in self.tables]
+        return dict(zip(names, self.read(reading).found, strict=False))
 
-    def counts_in(self, read: Read[Any]) -> dict[str, Counts]:
-        """What the question counted, by the names of the tables."""
-        return dict(zip([table.name for table in self.tables], read.found, strict=False))
+    def release(self, counted: Mapping[str, Any], epsilon: Epsilon, draws: Draws) -> Estimates:
+        """Draw all noise anew: each table by itself, for its own part of ε."""
+        return {
+            table.name: self.estimate(counted[table.name], table.epsilon, draws)
+            for table in self.at(epsilon)
+        }
+
+    def estimate(self, counted: Any, epsilon: Epsilon, draws: Draws) -> Floats:
+        """Release one table for this ε."""
+        raise NotImplementedError
 
 
 def keyed(reading: Reading, seed: int) -> Keyed:
@@ -149,94 +136,57 @@ def noisy(values: Integers, l1_bound: int, epsilon: Epsilon, draws: Draws) -> In
 
 
 def laplace_part(name: str, epsilon: Epsilon, bound: int, *, chosen: bool = False) -> Part:
-    """What is said of a draw of :func:`noisy`; ``chosen`` where the bound is at most this."""
+    """The part of a charge for :func:`noisy`; ``chosen`` where the bound is at most this."""
     key = "l1_bound_at_most" if chosen else "l1_bound"
     return Part(name, epsilon, DiscreteLaplace.kind, {key: bound})
 
 
-def each_table(
-    tables: Sequence[Table],
-    counted: Mapping[str, Any],
-    release: Callable[[Any, Epsilon], NDArray[np.float64]],
-) -> Estimates:
-    """Every table released by itself, for its own part of ε."""
-    return {table.name: release(counted[table.name], table.epsilon) for table in tables}
+class LPA(Bounded):
+    """The Laplace mechanism for the largest user (Dwork et al. 2006; the papers' first baseline).
 
-
-# LPA: the Laplace mechanism for the largest user (Dwork et al. 2006; the papers' first baseline).
-#
-# Contract. Relation: all records of one user added or removed. Each user is cut to L records (by
-# a uniform sample; nobody is cut where L is the largest number of records). A table of these
-# counts moves by at most L in L1. Output law: for each cell, count + X with Pr[X = k] ∝
-# e^(−|k|·ε_t/L), ε_t the table's part of ε; independent between cells and tables. Public: the
-# lists, L, ε. It is a release with the bounding ``declared``, asked by the same question. The proof
-# note is ``lpa.md``.
-
-
-@dataclass(frozen=True)
-class LPA:
-    """Noise of scale L/ε on every count."""
+    Contract. Relation: all records of one user added or removed. Each user is cut to L records (by
+    a uniform sample; nobody is cut where L is the largest number of records). A table of these
+    counts moves by at most L in L1. Output law: for each cell, count + X with Pr[X = k] ∝
+    e^(−|k|·ε_t/L), ε_t the table's part of ε; independent between cells and tables. Public: the
+    lists, L, ε. It is a release with the bounding ``declared``, asked by the same question. The
+    proof note is ``lpa.md``.
+    """
 
     name: ClassVar[str] = "lpa"
 
-    bounded: Bounded
-    """The tables, each user cut to L records."""
-
-    @classmethod
-    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> LPA:
-        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
-        return cls(Bounded.of(subject, limit, is_uncut=is_uncut))
-
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
-        return self.bounded.question(epsilon).parts()
+        return self.question(epsilon).parts()
 
     def count(self, reading: Reading, seed: int) -> Read[Any]:
-        return self.bounded.read(keyed(reading, seed))
+        return self.read(keyed(reading, seed))
 
-    def release(self, counted: Read[Any], epsilon: Epsilon, draws: Draws) -> Estimates:
+    def release(self, counted: Any, epsilon: Epsilon, draws: Draws) -> Estimates:
         """The noisy counts as they are, negative ones too."""
-        answer = self.bounded.question(epsilon).draw(counted.found, draws)
+        answer = self.question(epsilon).draw(counted.found, draws)
         return {table.name: table.values.astype(np.float64) for table in answer.tables}
 
 
-# ALPA: the noisy total, spread evenly over all cells (Day & Li 2015, section 3.2).
-#
-# Contract. Relation: all records of one user added or removed. Each user is cut to L records, so
-# the total of a table moves by at most L. Output law: total + X with Pr[X = k] ∝ e^(−|k|·ε_t/L),
-# once for each table, ε_t its part of ε; divided by the public number of cells. Public: the
-# lists, L, ε. The proof note is ``alpa.md``.
+class ALPA(Bounded):
+    """The noisy total, spread evenly over all cells (Day & Li 2015, section 3.2).
 
-
-@dataclass(frozen=True)
-class ALPA:
-    """Every cell has the mean of all."""
+    Contract. Relation: all records of one user added or removed. Each user is cut to L records, so
+    the total of a table moves by at most L. Output law: total + X with Pr[X = k] ∝ e^(−|k|·ε_t/L),
+    once for each table, ε_t its part of ε; divided by the public number of cells. Public: the
+    lists, L, ε. The proof note is ``alpa.md``.
+    """
 
     name: ClassVar[str] = "alpa"
 
-    bounded: Bounded
-    """The tables, each user cut to L records."""
-
-    @classmethod
-    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> ALPA:
-        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
-        return cls(Bounded.of(subject, limit, is_uncut=is_uncut))
-
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
-        """The total of each table."""
-        tables = self.bounded.at(epsilon)
+        tables = self.at(epsilon)
         return [laplace_part(f"{t.name} total", t.epsilon, t.bound) for t in tables]
 
     def count(self, reading: Reading, seed: int) -> dict[str, Counts]:
-        return self.bounded.count(keyed(reading, seed))
+        return self.counts(keyed(reading, seed))
 
-    def release(self, counted: Mapping[str, Counts], epsilon: Epsilon, draws: Draws) -> Estimates:
-        """The same estimate for all cells of a table."""
-
-        def spread(counts: Counts, share: Epsilon) -> NDArray[np.float64]:
-            (total,) = noisy(total_of(counts), counts.l1_bound, share, draws)
-            return np.full(counts.size, float(total) / counts.size)
-
-        return each_table(self.bounded.at(epsilon), counted, spread)
+    def estimate(self, counted: Counts, epsilon: Epsilon, draws: Draws) -> Floats:
+        (total,) = noisy(total_of(counted), counted.l1_bound, epsilon, draws)
+        return np.full(counted.size, float(total) / counted.size)
 
 
 def total_of(counts: Counts) -> NDArray[np.int64]:

@@ -1,13 +1,24 @@
-"""DFT."""
+"""DFT: the first k noisy coefficients of a cosine transform, for a private k.
+
+The method of Rastogi & Nath 2010, on counts of cells instead of a time series.
+
+Contract. Relation: all records of one user added or removed; each user is cut to L records. For
+each table, of its part ε_t of ε: half pays for k, of the powers of two up to 512 and N, with Pr
+∝ exp(ε_c·q(k)/(2Δ)), q(k) = −(⌊√(H²‖x‖² − ‖A_k·x‖²)⌋ + expected noise), whose sensitivity is at
+most Δ = ⌈H·Δ₂⌉, both ways: Δ₂ = √L where a user's cells are distinct, else L. Half pays for
+A_k·x, integers of an integer matrix: they move by at most L·c_k in L1, c_k the largest L1 norm
+of a column of A_k, and get discrete Laplace noise of scale L·c_k/(ε_t/2). All of A, c_k and H
+are public. The proof note is ``dft.md``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt, sqrt
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb, fmpq
@@ -19,7 +30,7 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import Subject
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.lab.baselines.base import Bounded, Estimates, each_table, keyed, laplace_part, noisy
+from crowdtally.lab.baselines.base import Bounded, Floats, keyed, laplace_part, noisy
 from crowdtally.laws.balls import precision
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
@@ -35,9 +46,6 @@ GRID = 2**32
 MOST_ROWS = 512
 _BLOCK = 4096
 _WORD = 2**63
-
-Columns = tuple[slice, NDArray[np.int64]]
-"""Some columns, and the entries of all rows there."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Basis:
             total += _product(entries, counts[columns]).astype(object)
         return total
 
-    def inverse(self, coefficients: Sequence[int]) -> NDArray[np.float64]:
+    def inverse(self, coefficients: Sequence[int]) -> Floats:
         """The counts that have these first coefficients, and zero for the others. Approximate."""
         first = np.array([float(value) for value in coefficients]) / GRID
         first *= np.where(np.arange(len(first)), sqrt(2 / self.cells), sqrt(1 / self.cells))
@@ -81,7 +89,6 @@ def _product(entries: NDArray[np.int64], counts: NDArray[np.int64]) -> Integers:
 
 @lru_cache(maxsize=8)
 def basis(cells: int) -> Basis:
-    """The matrix for so many cells. A function of public numbers, so it is computed once."""
     candidates = tuple(2**i for i in range(MOST_ROWS.bit_length()) if 2**i <= min(cells, MOST_ROWS))
     starts = [0, *candidates[:-1]]
     norms = np.zeros(len(candidates), dtype=np.int64)
@@ -91,7 +98,8 @@ def basis(cells: int) -> Basis:
     return Basis(cells, candidates, tuple(norms.tolist()))
 
 
-def _blocks(cells: int, rows: int) -> Iterator[Columns]:
+def _blocks(cells: int, rows: int) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+    """Some columns, and the entries of all rows there."""
     first, others = _entries(cells)
     numbers = np.arange(rows)[:, None]
     for start in range(0, cells, _BLOCK):
@@ -130,17 +138,7 @@ def root_up(square: int) -> int:
     return isqrt(square - 1) + 1 if square else 0
 
 
-# DFT: the first k noisy coefficients of a cosine transform, for a private k.
-#
-# The method of Rastogi & Nath 2010, on counts of cells instead of a time series.
-#
-# Contract. Relation: all records of one user added or removed; each user is cut to L records. For
-# each table, of its part ε_t of ε: half pays for k, of the powers of two up to 512 and N, with Pr
-# ∝ exp(ε_c·q(k)/(2Δ)), q(k) = −(⌊√(H²‖x‖² − ‖A_k·x‖²)⌋ + expected noise), whose sensitivity is at
-# most Δ = ⌈H·Δ₂⌉, both ways: Δ₂ = √L where a user's cells are distinct, else L. Half pays for
-# A_k·x, integers of an integer matrix: they move by at most L·c_k in L1, c_k the largest L1 norm
-# of a column of A_k, and get discrete Laplace noise of scale L·c_k/(ε_t/2). All of A, c_k and H
-# are public. The proof note is ``dft.md``.
+# The choice of k, and the noisy coefficients.
 
 CHOICE = Fraction(1, 2)
 """The part of a table's ε that pays for k. With a tenth, k is often one that drowns in noise."""
@@ -192,51 +190,40 @@ class Spectrum:
         return [-(tail + noise) for tail, noise in zip(self.tails(), noises, strict=True)]
 
 
-@dataclass(frozen=True)
-class DFT:
+class DFT(Bounded):
     """A private k, k noisy coefficients, and the smooth counts that have them."""
 
     name: ClassVar[str] = "dft"
 
-    bounded: Bounded
-    """The tables, each user cut to L records."""
-
     @classmethod
-    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> DFT:
-        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
-        bounded = Bounded.of(subject, limit, is_uncut=is_uncut)
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Self:
+        bounded = super().of(subject, limit, is_uncut=is_uncut)
         for table in bounded.tables:
             if table.cells.size > LARGEST:
                 raise UsageError(
                     f"the method 'dft' transforms at most {LARGEST:,} cells: the table "
                     f"{table.name!r} has {table.cells.size:,}. Leave dft out of --methods."
                 )
-        return cls(bounded)
+        return bounded
 
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
         """For each table the choice of k and the coefficients."""
-        found = []
-        for table in self.bounded.at(epsilon):
+        parts = []
+        for table in self.at(epsilon):
             matrix = basis(table.cells.size)
             first, second = table.epsilon * CHOICE, table.epsilon * (1 - CHOICE)
             of = {"largest_candidate": matrix.candidates[-1]}
-            found.append(Part(f"{table.name} choose", first, "exponential", of))
+            parts.append(Part(f"{table.name} choose", first, "exponential", of))
             most = table.bound * matrix.column_norms[-1]
-            found.append(laplace_part(f"{table.name} coefficients", second, most, chosen=True))
-        return found
+            parts.append(laplace_part(f"{table.name} coefficients", second, most, chosen=True))
+        return parts
 
     def count(self, reading: Reading, seed: int) -> dict[str, Spectrum]:
-        """The coefficients of every table."""
-        counts, distinct = self.bounded.count(keyed(reading, seed)), self.bounded.distinct
-        return {name: Spectrum.of(table, distinct=distinct) for name, table in counts.items()}
+        counts = self.counts(keyed(reading, seed))
+        return {name: Spectrum.of(one, distinct=self.distinct) for name, one in counts.items()}
 
-    def release(self, counted: Mapping[str, Spectrum], epsilon: Epsilon, draws: Draws) -> Estimates:
-        """The counts that the noisy coefficients have."""
-
-        def smooth(spectrum: Spectrum, share: Epsilon) -> NDArray[np.float64]:
-            return spectrum.basis.inverse(measured(spectrum, share, draws).tolist())
-
-        return each_table(self.bounded.at(epsilon), counted, smooth)
+    def estimate(self, counted: Spectrum, epsilon: Epsilon, draws: Draws) -> Floats:
+        return counted.basis.inverse(measured(counted, epsilon, draws).tolist())
 
 
 def measured(spectrum: Spectrum, epsilon: Epsilon, draws: Draws) -> Integers:

@@ -11,11 +11,11 @@ The proof note is ``gs.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from crowdtally.core.integers import Integers
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import Subject
-from crowdtally.lab.baselines.base import Bounded, Estimates, each_table, keyed, laplace_part, noisy
+from crowdtally.lab.baselines.base import Bounded, Floats, keyed, laplace_part, noisy
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
@@ -35,60 +35,48 @@ ROUGH = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two exact tables of the same cells."""
-
     rough: Counts
-    """One record of each user."""
+    """One record of each user, exact."""
     full: Counts
     """At most L records of each user."""
 
 
 @dataclass(frozen=True)
-class GS:
+class GS(Bounded):
     """Rough counts, groups of cells that they put side by side, noisy sums of the groups."""
 
     name: ClassVar[str] = "gs"
 
-    bounded: Bounded
-    """The tables, each user cut to L records."""
-    sampled: Bounded
+    sampled: Bounded = field(kw_only=True)
     """The same tables, each user cut to one record."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> GS:
-        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
-        return cls(Bounded.of(subject, limit, is_uncut=is_uncut), Bounded.of(subject, 1))
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Self:
+        bounded, sampled = Bounded.of(subject, limit), Bounded.of(subject, 1)
+        return cls(bounded.request, is_uncut, sampled=sampled)
 
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
         """For each table the rough counts and the sums."""
-        found = []
-        for full, rough in zip(self.bounded.at(epsilon), self.sampled.at(epsilon), strict=True):
+        parts = []
+        for full, rough in zip(self.at(epsilon), self.sampled.at(epsilon), strict=True):
             first, second = full.epsilon * ROUGH, full.epsilon * (1 - ROUGH)
-            found.append(laplace_part(f"{full.name} order", first, rough.bound))
-            found.append(laplace_part(f"{full.name} groups", second, full.bound))
-        return found
+            parts.append(laplace_part(f"{full.name} order", first, rough.bound))
+            parts.append(laplace_part(f"{full.name} groups", second, full.bound))
+        return parts
 
     def count(self, reading: Reading, seed: int) -> dict[str, Pair]:
         """Both kinds of counts, each with a sampling key of its own."""
         keys = keyed(reading, seed)
-        rough, full = self.sampled.count(keys), self.bounded.count(keys)
+        rough, full = self.sampled.counts(keys), self.counts(keys)
         return {name: Pair(rough[name], full[name]) for name in full}
 
-    def release(self, counted: Mapping[str, Pair], epsilon: Epsilon, draws: Draws) -> Estimates:
-        """Every cell has the mean of its group."""
-
-        def smoothed(pair: Pair, share: Epsilon) -> NDArray[np.float64]:
-            return _smoothed(pair, share, draws)
-
-        return each_table(self.bounded.at(epsilon), counted, smoothed)
-
-
-def _smoothed(pair: Pair, epsilon: Epsilon, draws: Draws) -> NDArray[np.float64]:
-    rough, full = pair.rough, pair.full
-    ranked = noisy(rough.dense(), rough.l1_bound, epsilon * ROUGH, draws)
-    groups = Groups.of(ranked, width(full.l1_bound, full.size))
-    sums = groups.sums(full)
-    return groups.means(noisy(sums, full.l1_bound, epsilon * (1 - ROUGH), draws))
+    def estimate(self, counted: Pair, epsilon: Epsilon, draws: Draws) -> Floats:
+        """Give every cell the noisy mean of its group."""
+        rough, full = counted.rough, counted.full
+        ranked = noisy(rough.dense(), rough.l1_bound, epsilon * ROUGH, draws)
+        groups = Groups.of(ranked, width(full.l1_bound, full.size))
+        sums = groups.sums(full)
+        return groups.means(noisy(sums, full.l1_bound, epsilon * (1 - ROUGH), draws))
 
 
 def width(bound: int, cells: int) -> int:
@@ -120,14 +108,13 @@ class Groups:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many cells each group has."""
         return np.diff(self.starts, append=len(self.order))
 
     def sums(self, counts: Counts) -> Integers:
-        """The sum of each group's counts: integers; a record is in one of them."""
+        """The sum of each group's counts; a record is in one of them."""
         return np.add.reduceat(counts.dense()[self.order], self.starts)
 
-    def means(self, sums: Integers) -> NDArray[np.float64]:
+    def means(self, sums: Integers) -> Floats:
         """For each cell its group's sum over its group's own size."""
         each = sums.astype(np.float64) / self.sizes
         spread = np.empty(len(self.order))

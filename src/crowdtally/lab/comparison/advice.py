@@ -1,18 +1,23 @@
-"""Ranking and recommendation."""
+"""Which methods are the best, and which one to take.
+
+Only what a release can be asked for is recommended: a baseline never, as its bound was read off
+the records. Where chance explains the difference between the best and a simpler method, the simpler
+one is recommended.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import hypot, isfinite
 
 from crowdtally.lab.comparison.summary import (
+    TABLES,
     Facts,
     Measure,
-    Setting,
     Summary,
     can_be_released,
     error_of,
@@ -24,10 +29,8 @@ from crowdtally.lab.comparison.summary import (
 )
 from crowdtally.lab.methods import Method, aligned
 
-# Which settings are the best, and which cannot be told apart from them.
-
 LUCK = 0.001
-"""How often chance alone may make a given one of two alike methods look the better one: rarely,
+"""The probability with which chance may make a given one of two equal methods look better: small,
 because the best of many is compared with all others."""
 
 
@@ -36,16 +39,14 @@ def of_measure(
 ) -> list[Summary]:
     """The numbers of one measure, at one ε or at all, that could be computed."""
     return [
-        one
-        for one in summaries
-        if Measure.of(one) == measure
-        and epsilon in (None, one.setting.epsilon)
+        one for one in summaries
+        if Measure.of(one) == measure and epsilon in (None, one.setting.epsilon)
         and isfinite(one.mean)
-    ]
+    ]  # fmt: skip
 
 
 def ranked(summaries: Iterable[Summary], measure: Measure) -> list[Summary]:
-    """The best first; what is equal by its method's name and its bound."""
+    """The best first; equal ones by name and bound."""
     sign = 1 if measure.lower_is_better else -1
 
     def place(one: Summary) -> tuple[float, str, int]:
@@ -62,21 +63,20 @@ def best_of_each(summaries: Iterable[Summary], measure: Measure) -> list[Summary
     return list(best.values())
 
 
-def told_apart(one: Summary, other: Summary) -> bool:
-    """Whether two means differ by more than chance explains.
+def differ(one: Summary, other: Summary) -> bool:
+    """Whether two means differ by more than chance explains, as if they were independent.
 
-    Their standard errors are added as if the two were independent. Without a standard error, as
-    with one key, nothing is told apart.
+    Without a standard error, as with one key, they do not.
     """
     error = hypot(one.standard_error, other.standard_error)
-    return isfinite(error) and abs(one.mean - other.mean) > apart(one.keys, other.keys) * error
+    return isfinite(error) and abs(one.mean - other.mean) > needed(one.keys, other.keys) * error
 
 
 @cache
-def apart(keys: int, others: int) -> float:
-    """How many standard errors of a difference tell two means apart: more where keys are few.
+def needed(keys: int, others: int) -> float:
+    """How many standard errors two means must differ by: more where keys are few.
 
-    >>> round(apart(5, 5), 1), round(apart(2, 2), 1), round(apart(1000, 1000), 1)
+    >>> round(needed(5, 5), 1), round(needed(2, 2), 1), round(needed(1000, 1000), 1)
     (4.5, 22.3, 3.1)
     """
     from scipy.special import stdtrit
@@ -85,9 +85,9 @@ def apart(keys: int, others: int) -> float:
 
 
 def not_worse(summaries: Sequence[Summary], measure: Measure) -> list[Summary]:
-    """The best, and all that cannot be told apart from it; the best first."""
+    """The best, and all that do not differ from it by more than chance; the best first."""
     order = ranked(summaries, measure)
-    return [one for one in order if not told_apart(order[0], one)]
+    return [one for one in order if not differ(order[0], one)]
 
 
 def main_epsilon(epsilons: Iterable[str]) -> str | None:
@@ -110,83 +110,57 @@ def by_size(epsilons: Iterable[str]) -> list[str]:
 
 
 # Which method to take, in one sentence with its reason.
-#
-# Only what a release can be asked for is recommended: a baseline never, as its bound was read off
-# the records. Where the best cannot be told apart from a simpler method, the simpler one is
-# recommended.
 
 _SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa")
-"""Boundings by what a reader of a release must understand."""
+"""Boundings by how much a reader of a release must understand."""
 USUAL_K = 10
-"""The length of a top list by which methods are judged, or the next shorter one that there is."""
-_COUNTS = {
-    "items": "counts of items",
-    "edges": "counts of items in contexts",
-    "cells": "counts of cells",
-}
-
-
-@dataclass(frozen=True)
-class Purpose:
-    """What a release may be for."""
-
-    words: str
-    """In a sentence: "top lists"."""
-    measure: Measure
-    """By which methods are judged for it."""
+"""Methods are judged by top lists of this length, or of the next shorter one that there is."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to take at one ε for one purpose."""
+    """A setting to take at one ε for one purpose."""
 
     epsilon: str
-    purpose: Purpose
+    purpose: str
+    """In a sentence: "top lists"."""
     chosen: Summary
-    """The setting to take, as it was measured."""
     reason: str
     options: str
-    """What to type."""
 
 
-@dataclass(frozen=True)
-class Take:
-    """A part of the recommendation: words, and the options to type."""
-
-    words: str
-    """Without a full stop."""
-    options: str
-    """Empty where nothing is recommended."""
-
-
-def purposes(summaries: Sequence[Summary]) -> list[Purpose]:
-    """What can be judged by these numbers."""
-    found = measures(summaries)
-    asked = []
-    for table, words in _COUNTS.items():
-        error = error_of(table, found)
-        asked += [Purpose(words, error)] if error else []
+def purposes(summaries: Sequence[Summary]) -> dict[str, Measure]:
+    """What a release may be for, and the measure that judges methods for it."""
+    known = measures(summaries)
+    asked = {f"counts of {words}": error_of(table, known) for table, words in TABLES.items()}
     for table in ("items", "cells"):
-        lists = precisions_of(table, found)
+        lists = precisions_of(table, known)
         usual = [one for one in lists if (one.k or 0) <= USUAL_K] or lists[:1]
-        asked += [Purpose(f"top lists of {table}", usual[-1])] if usual else []
-    return asked
+        asked[f"top lists of {table}"] = usual[-1] if usual else None
+    return {words: measure for words, measure in asked.items() if measure is not None}
 
 
 def advise(summaries: Sequence[Summary], facts: Facts) -> list[Advice]:
-    """For every ε and every purpose, what to take; nothing where no release can be asked for."""
+    """Advice for every ε and every purpose; none where no release can be asked for."""
     advice = []
     for epsilon in by_size(facts.epsilons):
-        for purpose in purposes(summaries):
-            numbers = of_measure(summaries, purpose.measure, epsilon)
+        for purpose, measure in purposes(summaries).items():
+            numbers = of_measure(summaries, measure, epsilon)
             usable = [one for one in numbers if can_be_released(one.setting, facts)]
-            if usable:
-                advice.append(_advice(epsilon, purpose, numbers, usable, facts))
+            if not usable:
+                continue
+            chosen = min(not_worse(usable, measure), key=_effort)  # the best of the simplest
+            reason = _reason(chosen, usable, measure)
+            best = ranked(numbers, measure)[0]
+            if not can_be_released(best.setting, facts) and differ(best, chosen):
+                reason += f"; {_method(best)}, for comparison only, has {_number(best)}"
+            options = typed(chosen.setting, facts)
+            advice.append(Advice(epsilon, purpose, chosen, reason, options))
     return advice
 
 
-def takes(summaries: Sequence[Summary], facts: Facts) -> list[Take]:
-    """The recommendation at the main ε in its parts, one for each setting that is taken."""
+def takes(summaries: Sequence[Summary], facts: Facts) -> list[tuple[str, str]]:
+    """The recommendation at the main ε: for each setting the words, and the options to type."""
     advice = advise(summaries, facts)
     epsilon = main_epsilon({one.epsilon for one in advice})
     groups: dict[str, list[Advice]] = {}
@@ -194,38 +168,22 @@ def takes(summaries: Sequence[Summary], facts: Facts) -> list[Take]:
         if one.epsilon == epsilon:
             groups.setdefault(one.options, []).append(one)
     if not groups:
-        return [Take(_nothing(summaries), "")]
-    parts = [Take(_take(group), options) for options, group in groups.items()]
-    return [replace(parts[0], words=f"At ε = {epsilon}, {parts[0].words}"), *parts[1:]]
+        return [(_nothing(summaries), "")]
+    (words, options), *others = ((_take(group), options) for options, group in groups.items())
+    return [(f"At ε = {epsilon}, {words}", options), *others]
 
 
 def recommendation(summaries: Sequence[Summary], facts: Facts) -> str:
     """One sentence, with its reason and the options to type, at the main ε."""
     taken = takes(summaries, facts)
-    parts = [f"{one.words}: {one.options}" if one.options else one.words for one in taken]
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(': '.join(filter(None, part)) for part in taken)}."
 
 
-def _advice(
-    epsilon: str,
-    purpose: Purpose,
-    numbers: Sequence[Summary],
-    usable: Sequence[Summary],
-    facts: Facts,
-) -> Advice:
-    equals = not_worse(usable, purpose.measure)
-    simplest = min(_effort(one.setting.method) for one in equals)
-    chosen = next(one for one in equals if _effort(one.setting.method) == simplest)
-    reason = _reason(chosen, usable, purpose.measure) + _beaten(chosen, numbers, purpose, facts)
-    return Advice(epsilon, purpose, chosen, reason, typed(chosen.setting, facts))
-
-
-def _effort(name: str) -> tuple[int, int]:
+def _effort(one: Summary) -> tuple[int, int]:
     """How much there is to understand: further parts first, then the bounding."""
-    method = Method.of(name)
+    method = Method.of(_method(one))
     further = (method.choice is not None, method.transform != "none", method.publishing != "dense")
-    known = method.bounding in _SIMPLEST_FIRST
-    place = _SIMPLEST_FIRST.index(method.bounding) if known else len(_SIMPLEST_FIRST)
+    place = [*_SIMPLEST_FIRST, method.bounding].index(method.bounding)
     return sum(further), place
 
 
@@ -234,40 +192,29 @@ def _number(one: Summary) -> str:
 
 
 def _reason(chosen: Summary, usable: Sequence[Summary], measure: Measure) -> str:
-    told = f"{measure.name} {_number(chosen)}"
+    words = f"{measure.name} {_number(chosen)}"
     others = [one for one in best_of_each(usable, measure) if _method(one) != _method(chosen)]
     if not others:
-        return f"{told}; no other method that can be released was compared"
+        return f"{words}; no other method that can be released was compared"
     rival = others[0]
-    if told_apart(chosen, rival):
-        return f"{told}; next {_method(rival)}, {_number(rival)}"
-    return f"{told}; {_tied(rival, chosen)}"
-
-
-def _tied(rival: Summary, chosen: Summary) -> str:
-    them = f"{in_words(rival.setting)}, {_number(rival)}"
-    which = "as simple" if _effort(_method(rival)) == _effort(_method(chosen)) else "less simple"
-    if rival.keys < 2 or chosen.keys < 2:
-        return f"{them}, cannot be told apart with one sampling key, and is {which}"
-    return f"{them}, cannot be told apart and is {which}"
+    if differ(chosen, rival):
+        return f"{words}; next {_method(rival)}, {_number(rival)}"
+    why = " with one sampling key," if min(rival.keys, chosen.keys) < 2 else ""
+    which = "as simple" if _effort(rival) == _effort(chosen) else "less simple"
+    return (
+        f"{words}; {in_words(rival.setting)}, {_number(rival)}, cannot be told apart{why} and is "
+        f"{which}"
+    )
 
 
 def _method(one: Summary) -> str:
     return one.setting.method
 
 
-def _beaten(chosen: Summary, numbers: Sequence[Summary], purpose: Purpose, facts: Facts) -> str:
-    """Say so where something that cannot be released does better."""
-    best = ranked(numbers, purpose.measure)[0]
-    if can_be_released(best.setting, facts) or not told_apart(best, chosen):
-        return ""
-    return f"; {_method(best)}, for comparison only, has {_number(best)}"
-
-
 def _take(group: Sequence[Advice]) -> str:
-    reasons = [f"{one.purpose.words} ({one.reason})" for one in group]
-    told = ", ".join(reasons[:-1]) + (" and " if len(reasons) > 1 else "") + reasons[-1]
-    return f"take {in_words(group[0].chosen.setting)} for {told}"
+    *reasons, last = (f"{one.purpose} ({one.reason})" for one in group)
+    words = f"{', '.join(reasons)} and {last}" if reasons else last
+    return f"take {in_words(group[0].chosen.setting)} for {words}"
 
 
 def _nothing(summaries: Sequence[Summary]) -> str:
@@ -303,28 +250,23 @@ def lines(summaries: Sequence[Summary], facts: Facts) -> Iterator[str]:
 
 def by_reason(facts: Facts) -> dict[str, list[str]]:
     """What was left out, by its reason: many bounds of one method may have the same."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, reason in facts.skipped.items():
-        found.setdefault(reason, []).append(name)
-    return found
+        names.setdefault(reason, []).append(name)
+    return names
 
 
 def _rows(here: Sequence[Summary], facts: Facts) -> Iterator[tuple[str, ...]]:
-    by = {(s.setting, s.metric, s.k): s for s in here}
-    errors = [s for s in here if s.metric == "mae"]
+    means = {(s.setting, s.metric, s.k): s.mean for s in here}
     best: dict[str, Summary] = {}
-    for one in sorted(errors, key=lambda s: s.mean):
+    for one in sorted((s for s in here if s.metric == "mae"), key=lambda s: s.mean):
         best.setdefault(one.setting.method, one)
     for method, one in best.items():
-        found = [by.get((one.setting, metric, k)) for metric, k in _SHOWN]
-        mae, *others = [_short_number(s.mean) if s is not None else "–" for s in found]
-        yield method, _bound(one.setting, facts), mae, _short_number(one.standard_error), *others
-
-
-def _bound(setting: Setting, facts: Facts) -> str:
-    if setting.max_records is not None:
-        return str(setting.max_records)
-    return f"M={facts.largest}" if setting.method in facts.baselines else "own"
+        own = f"M={facts.largest}" if method in facts.baselines else "own"
+        bound = own if one.setting.max_records is None else str(one.setting.max_records)
+        shown = (means.get((one.setting, metric, k), math.nan) for metric, k in _SHOWN)
+        mae, *others = map(_short_number, shown)
+        yield method, bound, mae, _short_number(one.standard_error), *others
 
 
 def _short_number(value: float) -> str:

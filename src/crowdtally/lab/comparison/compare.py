@@ -1,4 +1,4 @@
-"""Compare."""
+"""Every method on the same records, at the same ε, beside the truth. Not private."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -46,20 +45,17 @@ from crowdtally.lab.comparison.run import (
     Progress,
     Unit,
     check_folder,
-    counts_once,
     run_tasks,
     tasks_of,
 )
-from crowdtally.lab.comparison.summary import Facts, Measured, Setting, Summary
+from crowdtally.lab.comparison.summary import Facts, Setting, Summary
 from crowdtally.lab.methods import Method
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.start import starter
 
-# What a reader of a comparison must know beside its numbers.
-
 
 def notes_of(held: Held, *, joined: bool) -> Iterator[str]:
-    """A sentence each; ``joined`` where rows may lack a partner in a join."""
+    """Remarks beside the numbers; ``joined`` where rows may lack a partner in a join."""
     dropped, quantity = held.dropped, held.records.quantity
     lost = dropped.without_user + dropped.outside
     if lost:
@@ -78,27 +74,24 @@ def notes_of(held: Held, *, joined: bool) -> Iterator[str]:
         )
 
 
-# From the numbers of all runs to means and how far these may be off.
-
-_Of = tuple[Setting, str, str, int | None]
-
-
-def summaries_of(measured: Iterable[Measured]) -> list[Summary]:
-    """One summary for each number of each setting, in the order in which they were met.
+def summaries_of(outcomes: Iterable[Outcome], noises: int) -> list[Summary]:
+    """One summary for each number of each setting, over the first so many noises of each key.
 
     A metric that is not defined in some run, such as a share of nothing, is averaged over the
     others.
     """
-    found: dict[_Of, dict[int, list[float]]] = {}
-    for one in measured:
-        of = (one.setting, one.table, one.metric, one.k)
-        found.setdefault(of, {}).setdefault(one.key, []).append(one.value)
-    return [_summary(of, by_key) for of, by_key in found.items()]
-
-
-def _summary(of: _Of, by_key: Mapping[int, list[float]]) -> Summary:
-    every = [value for values in by_key.values() for value in values]
-    return Summary(*of, fmean(every), standard_error(by_key), len(by_key), len(every))
+    values: dict[tuple[Setting, str, str, int | None], dict[int, list[float]]] = {}
+    for outcome in outcomes:
+        unit = outcome.unit
+        for table, metric, k, value in chain.from_iterable(outcome.noises[:noises]):
+            by_key = values.setdefault((unit.setting, table, metric, k), {})
+            by_key.setdefault(unit.key, []).append(value)
+    summaries = []
+    for of, by_key in values.items():
+        every = list(chain.from_iterable(by_key.values()))
+        error = standard_error(by_key)
+        summaries.append(Summary(*of, fmean(every), error, len(by_key), len(every)))
+    return summaries
 
 
 def standard_error(by_key: Mapping[int, list[float]]) -> float:
@@ -113,12 +106,9 @@ def standard_error(by_key: Mapping[int, list[float]]) -> float:
     return stdev(means) / math.sqrt(len(means)) if len(means) > 1 else math.nan
 
 
-# Every method on the same records, at the same ε, beside the truth. Not private.
-
-
 @dataclass(frozen=True)
 class Question:
-    """What is compared: all of it is checked before any record is read."""
+    """The parameters of a comparison, checked before any record is read."""
 
     epsilons: tuple[Epsilon, ...]
     """Each whole ε."""
@@ -127,13 +117,11 @@ class Question:
     bounds: tuple[int, ...] | None
     """The bounds per user; None for the usual ones, up to the first that cuts nobody."""
     runs: Runs
-    """How often each setting is run."""
+    """Of each setting."""
     jobs: int
-    """In how many processes."""
     options: Mapping[str, Any]
-    """What methods are given beside their names and bounds."""
+    """Fields of methods, beside their names and bounds."""
     ks: tuple[int, ...] = KS
-    """The lengths of lists."""
 
     @classmethod
     def of(
@@ -146,16 +134,15 @@ class Question:
         jobs: object = None,
         fields: Mapping[str, Any],
     ) -> Question:
-        """From what a person gave."""
         return cls(
             epsilons_of(epsilon), spelled(names_of(methods)), bounds_of(max_records),
             Runs.of(runs), jobs_of(jobs), given_fields(fields),
         )  # fmt: skip
 
     def bounds_within(self, largest: int) -> tuple[int, ...]:
-        """The bounds: those that were given, or the usual ones up to the first that cuts nobody.
+        """The given bounds, or the usual ones up to the first that cuts nobody.
 
-        That one costs little more than M, and anybody may name it without having looked.
+        That one costs little more than M, and may be named without a look at the records.
         """
         cutting = sum(bound < largest for bound in USUAL_BOUNDS)
         return self.bounds or USUAL_BOUNDS[: cutting + 1]
@@ -163,10 +150,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found. Not private."""
-
     summaries: Sequence[Summary]
-    """Means and standard errors."""
     facts: Facts
 
 
@@ -220,29 +204,18 @@ def compare(
             fields=fields,
         )  # fmt: skip
         if output is not None:
-            check_folder(_path(output))
+            if not isinstance(output, str | os.PathLike):
+                raise UsageError(
+                    f"output is the path of a folder: received a {type(output).__name__}."
+                )
+            check_folder(Path(output))
         subject = make_subject(records, domain, count=count)
-        with _placed(output) as folder:
+        with tempfile.TemporaryDirectory(prefix="crowdtally-") as temporary:
+            folder = Path(temporary if output is None else output)
             found = compared(subject, question, folder, called="crowdtally.lab.compare(…)")
-            if output is not None:
-                write(found, folder)
+        if output is not None:
+            write(found, folder)
     return as_frame(found.summaries, found.facts)
-
-
-def _path(output: object) -> Path:
-    if not isinstance(output, str | os.PathLike):
-        raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
-    return Path(output)
-
-
-@contextmanager
-def _placed(output: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """The folder; one that goes afterwards where none is given."""
-    if output is not None:
-        yield Path(output)
-        return
-    with tempfile.TemporaryDirectory(prefix="crowdtally-") as temporary:
-        yield Path(temporary)
 
 
 def compared(
@@ -256,6 +229,7 @@ def compared(
 ) -> Comparison:
     """Run what was not run before, keep it in the folder, and sum all of it up."""
     starter(None, {}, subject.sources.every)  # refuses what DuckDB does not read
+    runs = question.runs
     with tempfile.TemporaryDirectory(prefix="crowdtally-") as private:
         stage("reading the records")
         with reading(), DuckDBEngine() as engine:
@@ -265,14 +239,19 @@ def compared(
             question.options,
         )  # fmt: skip
         folder = Folder.open(path, held.known_by, _settings(held, question))
-        _run(plan, held, question, folder, progress)
-        outcomes = list(_outcomes(plan, question, folder))
-    every = (one for outcome in outcomes for one in outcome.measured(question.runs.noises))
-    return Comparison(summaries_of(every), _facts(subject, question, held, plan, folder, called))
+        given = Given(held, question.options, folder.seed, question.ks)
+        tasks = tasks_of(plan.settings, runs, given, folder)
+        run_tasks(tasks, given, question.jobs, folder.keep, progress)
+        units = [Unit(setting, key) for setting in plan.settings for key in range(runs.keys)]
+        summaries = summaries_of(
+            (folder.finished(unit, runs.noises) for unit in units), runs.noises
+        )
+    finished = max((folder.ended(unit) for unit in units), default=datetime.now(UTC))
+    facts = _facts(subject, question, held, plan, (folder.started, finished), called)
+    return Comparison(summaries, facts)
 
 
 def write(found: Comparison, folder: Path) -> None:
-    """Write tables, pictures and the page."""
     from crowdtally.lab.comparison.charts import write_pictures
     from crowdtally.lab.comparison.page import write_page, write_tables
 
@@ -280,36 +259,8 @@ def write(found: Comparison, folder: Path) -> None:
         part(folder, found.summaries, found.facts)
 
 
-def _run(plan: Plan, held: Held, question: Question, folder: Folder, tell: Progress) -> None:
-    runs = question.runs
-    tasks = tasks_of(
-        plan.settings, runs.keys, runs.noises,
-        is_done=lambda unit: folder.outcome(unit, runs.noises) is not None,
-        counts_once=partial(counts_once, held=held, options=question.options),
-    )  # fmt: skip
-    given = Given(held, question.options, folder.seed, question.ks)
-    run_tasks(tasks, given, question.jobs, folder.keep, tell)
-
-
-def _units(plan: Plan, question: Question) -> Iterator[Unit]:
-    for setting in plan.settings:
-        for key in range(question.runs.keys):
-            yield Unit(setting, key)
-
-
-def _outcomes(plan: Plan, question: Question, folder: Folder) -> Iterator[Outcome]:
-    for unit in _units(plan, question):
-        found = folder.outcome(unit, question.runs.noises)
-        if found is None:
-            raise UsageError(
-                f"runs of {unit.setting.method} are gone from {folder.path}: run the same command "
-                "again."
-            )
-        yield found
-
-
 def _settings(held: Held, question: Question) -> dict[str, Any]:
-    """What all runs of a folder have in common, beside the records."""
+    """What all runs of a folder share, beside the records."""
     lists = {} if question.ks == KS else {"lists": list(question.ks)}
     return {
         **{name: versions()[name] for name in ("crowdtally", "duckdb")},
@@ -322,27 +273,31 @@ def _settings(held: Held, question: Question) -> dict[str, Any]:
 
 
 def _facts(
-    subject: Subject, question: Question, held: Held, plan: Plan, folder: Folder, called: str
+    subject: Subject,
+    question: Question,
+    held: Held,
+    plan: Plan,
+    times: tuple[datetime, datetime],
+    called: str,
 ) -> Facts:
-    domain = held.domain
-    ended = [folder.ended(unit) for unit in _units(plan, question)]
+    domain, has_items = held.domain, held.domain.has_items
     methods = dict.fromkeys(setting.method for setting in plan.settings)
     return Facts(
         source=subject.sources.records.label or "a frame",
         count=held.what,
         records=held.known_by["records"],
         users=held.known_by["users"],
-        items=len(domain.items) if domain.has_items else 0,
+        items=len(domain.items) if has_items else 0,
         cells=dict(held.tables),
         largest=held.largest,
-        epsilons=tuple(str(epsilon) for epsilon in question.epsilons),
+        epsilons=tuple(map(str, question.epsilons)),
         runs=question.runs.total,
         keys=question.runs.keys,
-        started=folder.started,
-        finished=max(ended, default=datetime.now(UTC)),
+        started=times[0],
+        finished=times[1],
         command=called,
         versions=versions(),
-        contexts={axis.name: len(axis) for axis in domain.contexts} if domain.has_items else {},
+        contexts={axis.name: len(axis) for axis in domain.contexts} if has_items else {},
         baselines=frozenset(BASELINES),
         fields={
             name: taken_of(Method.of(name), held.what, question.options)

@@ -1,11 +1,10 @@
-"""Methods and bounds to compare."""
+"""The methods, bounds, ε's and runs of a comparison, checked before any record is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any, TypeVar
 
 from crowdtally.core.counts import What
@@ -25,7 +24,7 @@ from crowdtally.lab.comparison.summary import Setting
 from crowdtally.lab.methods import Method
 from crowdtally.lab.processes import cores
 
-# Which methods are compared with which bounds, and why some are left out.
+# The methods that are compared, each with its bounds, and why some are left out.
 
 DENSE = (
     AUTO, "sra", "hpa", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",
@@ -52,7 +51,7 @@ DECIDED = ("choose", "max_records")
 @dataclass(frozen=True)
 class Plan:
     settings: tuple[Setting, ...]
-    """Every method with every bound and ε, in the order in which they are shown."""
+    """Every method with every bound and ε, in the order of tables."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Why a method, or a method with a bound, is left out."""
 
@@ -65,18 +64,18 @@ def plan_of(
     options: Mapping[str, Any],
 ) -> Plan:
     """Every method that can run; a method that was named and cannot is refused."""
-    asked = names or (*_usual(held), *BASELINES)
+    usual = SPARSE if max(held.tables.values()) > LARGE else DENSE
+    asked = names or (*usual, *BASELINES)
     _check_taken(asked, options)
     settings: list[Setting] = []
     skipped: dict[str, str] = {}
     for name in asked:
-        tried = list(_settings(name, held, epsilons, bounds, options))
-        able = [setting for setting, refused in tried if refused is None]
-        refused = {_shown(setting): words for setting, words in tried if words is not None}
+        able, refused = _tried(name, held, epsilons, bounds, options)
         if not able:
-            refused = {name: next(iter(refused.values()))}
-        if not able and names is not None:
-            raise UsageError(f"the method {name!r} cannot run on these data: {refused[name]}")
+            reason = next(iter(refused.values()))
+            if names is not None:
+                raise UsageError(f"the method {name!r} cannot run on these data: {reason}")
+            refused = {name: reason}
         settings += able
         skipped |= refused
     if not settings:
@@ -85,51 +84,86 @@ def plan_of(
     return Plan(tuple(settings), skipped)
 
 
-def check_names(names: Sequence[str] | None) -> None:
-    """Refuse a method that does not exist, before anything is read."""
-    for name in names or ():
-        if name in BASELINES:
-            continue
-        try:
-            Method.of(name)
-        except UsageError as error:
-            near = closest(name, [*DENSE, *SPARSE, *BASELINES])
-            told = near is None or "Did you mean" in str(error)
-            meant = "" if told else f" Did you mean the method {near!r}?"
-            raise UsageError(
-                f"{error}{meant} Baselines are {', '.join(BASELINES)}; `all` is every method."
-            ) from error
+def _tried(
+    name: str,
+    held: Held,
+    epsilons: Sequence[Epsilon],
+    bounds: Sequence[int],
+    options: Mapping[str, Any],
+) -> tuple[list[Setting], dict[str, str]]:
+    """The settings of a method that can run, and why others cannot."""
+    able: list[Setting] = []
+    refused: dict[str, str] = {}
+    chooses = "+" in name
+    for limit in sorted(_limits(name, held, bounds), key=lambda one: one or 0, reverse=chooses):
+        before = len(refused)
+        for epsilon in epsilons:
+            setting = Setting(name, str(epsilon), limit)
+            try:
+                if name in BASELINES:  # what public numbers rule out shows in what it would spend
+                    baseline_of(setting, held).parts(epsilon)
+                else:
+                    request_of(setting, held, options)
+            except UsageError as error:
+                bound = "" if limit is None else f" --max-records {limit}"
+                refused[f"{name}{bound} --epsilon {epsilon}"] = str(error)
+            else:
+                able.append(setting)
+        if chooses and len(refused) == before:
+            break  # a choice takes the largest that can be
+    return able, refused
+
+
+def _limits(name: str, held: Held, bounds: Sequence[int]) -> Sequence[int | None]:
+    """The bounds of a method; None for baselines, and for auto, which finds its own."""
+    if name in BASELINES:
+        return [None]
+    bounding = Method.of(name).bounding
+    if bounding == AUTO:
+        return [None]
+    return [max(held.largest, 1)] if bounding == "declared" else bounds
+
+
+def _known(name: str) -> str:
+    """A method as it is called everywhere, so that none is run twice: sra/dense is sra."""
+    if name in BASELINES:
+        return name
+    try:
+        return str(Method.of(name))
+    except UsageError as error:
+        near = closest(name, [*DENSE, *SPARSE, *BASELINES])
+        is_told = near is None or "Did you mean" in str(error)
+        meant = "" if is_told else f" Did you mean the method {near!r}?"
+        raise UsageError(
+            f"{error}{meant} Baselines are {', '.join(BASELINES)}; `all` is every method."
+        ) from error
 
 
 def spelled(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Each method as it is called everywhere, so that none is run twice: sra/dense is sra."""
-    check_names(names)
-    found: dict[str, str] = {}
+    """The methods by their own names, each once; an unknown one is refused."""
+    typed: dict[str, str] = {}
     for name in names or ():
-        one = name if name in BASELINES else str(Method.of(name))
-        if one in found:
-            raise UsageError(f"--methods names {one} twice, as {found[one]} and {name}.")
-        found[one] = name
-    return tuple(found) or None
+        known = _known(name)
+        if known in typed:
+            raise UsageError(f"--methods names {known} twice, as {typed[known]} and {name}.")
+        typed[known] = name
+    return tuple(typed) or None
 
 
 def request_of(setting: Setting, held: Held, options: Mapping[str, Any]) -> Request:
     """The request of a setting that is no baseline."""
+    method = Method.of(setting.method)
+    fields = taken_of(method, held.what, options)
+    if setting.max_records is not None:
+        fields["max_records"] = setting.max_records
     return make_request(
         held.records, held.domain, epsilon=setting.epsilon, count=held.what,
-        **values_of(setting, held.what, options),
+        **method.options(fields),
     )  # fmt: skip
 
 
-def values_of(setting: Setting, what: What, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The method, the summary and the transform of a setting that is no baseline."""
-    method = Method.of(setting.method)
-    bound = {} if setting.max_records is None else {"max_records": setting.max_records}
-    return method.options(taken_of(method, what, options) | bound)
-
-
 def taken_of(method: Method, what: What, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the fields that a method has, and the usual ones that it cannot do without."""
+    """Those of the fields that a method has, and usual values for those that it needs."""
     taken = method.fields - {*DECIDED}
     given = {name: value for name, value in options.items() if name in taken}
     if "size" in taken and not {"size", "cut", "threshold"} & set(given):
@@ -142,7 +176,7 @@ def taken_of(method: Method, what: What, options: Mapping[str, Any]) -> dict[str
 
 
 def given_fields(given: Mapping[str, object]) -> dict[str, Any]:
-    """What was given beside what a comparison tries itself, by the names of methods' fields."""
+    """The fields of methods that are given; a comparison tries bounds and choices itself."""
     known = _fields()
     for name in given:
         if name in DECIDED:
@@ -180,59 +214,11 @@ def _fields() -> dict[str, Field[Any]]:
     }
 
 
-def _usual(held: Held) -> tuple[str, ...]:
-    return SPARSE if max(held.tables.values()) > LARGE else DENSE
-
-
-def _settings(
-    name: str,
-    held: Held,
-    epsilons: Sequence[Epsilon],
-    bounds: Sequence[int],
-    options: Mapping[str, Any],
-) -> Iterator[tuple[Setting, str | None]]:
-    """Each setting of a method, with why it cannot run; None where it can."""
-    tried: Callable[[Setting], object]
-    if name in BASELINES:
-        limits: Sequence[int | None] = [None]
-        tried = partial(_spent, held=held)
-    else:
-        method = Method.of(name)
-        tried = partial(request_of, held=held, options=options)
-        limits = _limits(method, held, bounds)
-    chooses = "+" in name
-    for limit in sorted(limits, key=lambda one: one or 0, reverse=chooses):
-        found = [_tried(Setting(name, str(epsilon), limit), tried) for epsilon in epsilons]
-        yield from found
-        if chooses and all(words is None for _, words in found):
-            return  # a choice takes the largest that can be
-
-
-def _limits(method: Method, held: Held, bounds: Sequence[int]) -> Sequence[int | None]:
-    """The bounds of a method: what auto is bounded by, it finds itself."""
-    if method.bounding == AUTO:
-        return [None]
-    return [max(held.largest, 1)] if method.bounding == "declared" else bounds
-
-
-def _tried(setting: Setting, make: Callable[[Setting], object]) -> tuple[Setting, str | None]:
-    try:
-        make(setting)
-    except UsageError as error:
-        return setting, str(error)
-    return setting, None
-
-
 def baseline_of(setting: Setting, held: Held) -> Any:
     """The baseline of a setting; its bound is M, read off the records."""
     what, limit = held.what, max(held.largest, 1)
     request = make_request(held.records, held.domain, epsilon=1, count=what, method=SRA(limit))
     return BASELINES.load(setting.method).of(request.subject, limit=limit, is_uncut=True)
-
-
-def _spent(setting: Setting, held: Held) -> object:
-    """All that a baseline would spend: what public numbers rule out shows here."""
-    return baseline_of(setting, held).parts(Epsilon.of(setting.epsilon))
 
 
 def _check_taken(names: Sequence[str], options: Mapping[str, Any]) -> None:
@@ -247,12 +233,7 @@ def _check_taken(names: Sequence[str], options: Mapping[str, Any]) -> None:
             )
 
 
-def _shown(setting: Setting) -> str:
-    bound = "" if setting.max_records is None else f" --max-records {setting.max_records}"
-    return f"{setting.method}{bound} --epsilon {setting.epsilon}"
-
-
-# What a comparison is asked for: ε's, bounds, runs, processes. All of it is checked first.
+# The parameters of a comparison: ε's, bounds, runs, processes.
 
 USUAL_RUNS = 20
 USUAL_BOUNDS = (1, 3, 10, 30, 100)
@@ -267,7 +248,7 @@ One = TypeVar("One")
 
 @dataclass(frozen=True)
 class Runs:
-    """How often each setting is run: every key with as many noises."""
+    """The runs of each setting: every key with as many noises."""
 
     keys: int
     """Draws of the sampling key, and of all that is released before the last noise."""
@@ -292,7 +273,6 @@ class Runs:
 
     @property
     def total(self) -> int:
-        """All runs of a setting."""
         return self.keys * self.noises
 
 
@@ -319,7 +299,7 @@ def jobs_of(given: object) -> int:
 
 
 def names_of(given: object) -> tuple[str, ...] | None:
-    """The names of methods; None where all are meant that can run."""
+    """The names of methods; None for all that can run."""
     if given is None:
         return None
     parts = [str(part).strip() for part in _parts(given, "--methods", "sra,hpa,lpa")]
@@ -331,7 +311,6 @@ def names_of(given: object) -> tuple[str, ...] | None:
 
 
 def _parts(given: object, option: str, example: str) -> list[object]:
-    """What a comma divides, or the members of a list."""
     if isinstance(given, str):
         parts: list[object] = [part.strip() for part in given.split(",")]
     elif isinstance(given, Sequence) and not isinstance(given, bytes):
@@ -347,13 +326,13 @@ def _parts(given: object, option: str, example: str) -> list[object]:
 
 def _once(parts: Iterable[object], read: Callable[[object], One], option: str) -> tuple[One, ...]:
     """Each part read, none of them twice."""
-    found: list[One] = []
+    read_ones: list[One] = []
     for part in parts:
         one = read(part)
-        if one in found:
+        if one in read_ones:
             raise UsageError(f"{option} names {one} twice: name it once.")
-        found.append(one)
-    return tuple(found)
+        read_ones.append(one)
+    return tuple(read_ones)
 
 
 def _bound(part: object) -> int:

@@ -1,4 +1,4 @@
-"""The records of a comparison, read once: what is counted, its truth, and what they are known by.
+"""The records of a comparison, read once: the rows, their true counts, and a digest of both.
 
 Sources may be frames, streams or databases that change: all processes count the same rows, from one
 file in a private temporary folder.
@@ -42,29 +42,25 @@ class Held:
     folder: Path
     """A private folder, which goes with the comparison."""
     records: Records
-    """The declaration, of which the rows are the outcome."""
+    """A declaration of the rows that were read."""
     domain: Domain
     what: What
-    """Whether records or distinct users are counted."""
     tables: Mapping[str, int]
     """How many cells each table has, by its name."""
     largest: int
-    """M: the most records of one user, or cells where users are counted; no bound beyond it cuts
-    anybody."""
+    """M: the most records of one user, or cells where users are counted."""
     dropped: Dropped
-    """The rows that are not counted."""
     known_by: Mapping[str, Any]
-    """Numbers of records and users, and a digest of the rows."""
+    """Numbers of records and users, and digests of the rows and of the truth."""
 
     def prepared(self, engine: DuckDBEngine) -> Prepared:
-        """The rows, as a release's steps count them."""
+        """The rows, as the questions of a release count them."""
         path = str(self.folder / _ROWS).replace("'", "''")
         engine.define("prepared", f"SELECT * FROM read_parquet('{path}')")
         rows = engine.table("prepared")
         return Prepared(rows, self.domain, rows, {})
 
     def truth(self) -> dict[str, NDArray[np.int64]]:
-        """The exact counts of every table."""
         with np.load(self.folder / _TRUTH) as arrays:
             return {name: arrays[name] for name in self.tables}
 
@@ -80,10 +76,10 @@ def hold(subject: Subject, folder: Path, engine: DuckDBEngine) -> Held:
     prepared = prepare(engine, records, domain, subject.sources)
     dropped = dropped_in(engine, prepared.rows)
     rows = folder / _ROWS
-    engine.store(_told_apart(prepared.rows, records), rows)
+    engine.store(_with_ids(prepared.rows, records), rows)
     truth = true_counts(engine, prepared, what, tables)
     np.savez(folder / _TRUTH, **truth)  # type: ignore[arg-type]  # names of tables
-    # What was joined, matched and selected is done: the rows are what it came to.
+    # The rows are joined, matched and selected already.
     declared = replace(records, source=str(rows), joins=(), same_person=None, where=None)
     return Held(
         folder, declared, domain, what, {table.name: table.cells.size for table in tables},
@@ -109,53 +105,52 @@ def _compared(subject: Subject) -> Domain:
     return domain
 
 
-def _told_apart(rows: Rows, records: Records) -> Rows:
-    """The rows that count, each told apart once and for all from the others of its user.
+def _with_ids(rows: Rows, records: Records) -> Rows:
+    """The rows that count, each with an id among those of its user.
 
-    Without a record id a rule tells a user's records apart by their places in the order of their
-    cells: the same numbers, found once instead of in each run.
+    Without a record id it is the place in the order of the user's cells: the number that a rule
+    would compute in each run.
     """
     inside = rows.filter(rows.user.notnull(), rows.cell.notnull())
     if "id" not in rows.columns:
-        told = inside.cell
+        order = inside.cell
         if records.quantity is not None:
-            told = inside.cell * records.quantity.most + inside.quantity
-        inside = inside.mutate(id=places(inside.user, told))
+            order = inside.cell * records.quantity.most + inside.quantity
+        inside = inside.mutate(id=places(inside.user, order))
     return inside.select(*(name for name in _COLUMNS if name in inside.columns))
 
 
 def _known_by(path: Path) -> dict[str, Any]:
-    """What the rows are known by, in whatever order they lie: a sum of their hashes.
+    """Numbers of records and users, and a sum of hashes, which does not depend on the rows' order.
 
     The hash is DuckDB's own, as is the one that draws samples: both may change with its version,
     which is a setting of the comparison. A cryptographic one takes a minute for 10^8 records.
     """
-    with duckdb.connect(":memory:") as connection:
-        file = [str(path)]
-        names = connection.execute("DESCRIBE FROM read_parquet(?)", file).fetchall()
-        columns = ", ".join(quoted(name) for name, *_ in names)
-        digest = f"sum(CAST(hash(hash({columns})) AS HUGEINT))"
-        ((number, users, total),) = connection.execute(
-            f'SELECT count(*), count(DISTINCT "user"), coalesce({digest}, 0) FROM read_parquet(?)',
-            file,
-        ).fetchall()
+    (names,) = _one(path, "SELECT list(column_name) FROM (DESCRIBE FROM read_parquet(?))")
+    columns = ", ".join(map(quoted, names))
+    digest = f"coalesce(sum(CAST(hash(hash({columns})) AS HUGEINT)), 0)"
+    number, users, total = _one(
+        path, f'SELECT count(*), count(DISTINCT "user"), {digest} FROM read_parquet(?)'
+    )
     return {"records": number, "users": users, "digest": f"{int(total) % 2**64:016x}"}
 
 
 def _largest(path: Path, what: What) -> int:
-    """The most records, or different cells, of one user; 0 where there is nobody."""
+    """The most records, or different cells, of one user; 0 without users."""
     counted = "count(*)" if what == "records" else "count(DISTINCT cell)"
-    with duckdb.connect(":memory:") as connection:
-        ((largest,),) = connection.execute(
-            f"SELECT coalesce(max(had), 0) FROM (SELECT {counted} AS had FROM read_parquet(?) "
-            'GROUP BY "user")',
-            [str(path)],
-        ).fetchall()
+    each = f'SELECT {counted} AS had FROM read_parquet(?) GROUP BY "user"'
+    (largest,) = _one(path, f"SELECT coalesce(max(had), 0) FROM ({each})")
     return int(largest)
 
 
+def _one(path: Path, query: str) -> tuple[Any, ...]:
+    with duckdb.connect(":memory:") as connection:
+        (row,) = connection.execute(query, [str(path)]).fetchall()
+    return tuple(row)
+
+
 def _digest(truth: Mapping[str, NDArray[np.int64]]) -> str:
-    """What the true counts are known by; a quantity beyond its bound shows in them alone."""
+    """A digest of the true counts: only they show a quantity beyond its bound."""
     digest = hashlib.sha256()
     for name, counts in truth.items():
         digest.update(f"{name} {len(counts)}\n".encode())

@@ -1,4 +1,4 @@
-"""Rows, metrics, rounding."""
+"""The results of a comparison: its settings, numbers, facts, and how they are worded."""
 
 from __future__ import annotations
 
@@ -16,37 +16,17 @@ from crowdtally.errors import UsageError
 from crowdtally.lab.methods import Method
 from crowdtally.lab.metrics import METRICS
 
-# What a comparison found, as rows: what its tables, pictures and recommendation are made of.
-
 
 @dataclass(frozen=True)
 class Setting:
     """One way to spend ε on the records."""
 
     method: str
-    """Its name: a method of :mod:`crowdtally.lab.methods` or a baseline."""
+    """A method of :mod:`crowdtally.lab.methods` or a baseline, by its name."""
     epsilon: str
     """The whole ε, exact, as text."""
     max_records: int | None = None
     """The bound per user, or the largest one to choose from; None where the method has none."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One number of one run."""
-
-    setting: Setting
-    key: int
-    """Which draw of the sampling key, and of all that is released before the last step."""
-    noise: int
-    """Which draw of the last step's noise, with that key."""
-    table: str
-    """``items``, ``edges`` or ``cells``."""
-    metric: str
-    """A metric of :mod:`crowdtally.lab.metrics`."""
-    k: int | None
-    """The length of a list, for metrics of top lists."""
-    value: float
 
 
 @dataclass(frozen=True)
@@ -57,67 +37,57 @@ class Summary:
     table: str
     """``items``, ``edges`` or ``cells``."""
     metric: str
-    """A metric of :mod:`crowdtally.lab.metrics`."""
     k: int | None
     """The length of a list, for metrics of top lists."""
     mean: float
-    """Over all runs."""
     standard_error: float
     """Of the mean, from the means of the keys: runs with one key are not independent."""
     keys: int
-    """How many keys were drawn."""
     runs: int
-    """How many runs there were in all."""
-
-
-# What a comparison was made of, for the people who read it.
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The records, the runs and the program of a comparison. It knows the truth: not private."""
+    """The records, the runs and the program of a comparison. Not private."""
 
     source: str
     """Where the records came from, as its user named it, without a password."""
     count: str
-    """What was counted: ``records`` or ``users``."""
+    """``records`` or ``users``."""
     records: int
-    """Records within the public lists."""
+    """Within the public lists."""
     users: int
-    """Users with such a record."""
+    """With such a record."""
     items: int
-    """Items of the public list."""
+    """Of the public list."""
     cells: Mapping[str, int]
-    """Cells of each table that was compared, by its name: ``items``, ``edges`` or ``cells``."""
+    """Of each table that was compared, by its name."""
     largest: int
     """M: the most that one user contributes, read off the records; the bound of the baselines."""
     epsilons: tuple[str, ...]
-    """Each whole ε, exact, as text, in the order in which they were asked for."""
+    """Each whole ε, exact, as text, in the given order."""
     runs: int
-    """Runs of each setting."""
+    """Of each setting."""
     keys: int
-    """Sampling keys among them."""
+    """Sampling keys of each setting."""
     started: datetime
-    """When the first run began, with its time zone."""
     finished: datetime
-    """When the last one ended."""
     command: str
     """What makes the comparison again, in one line of the command line or of Python."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Versions of crowdtally, of Python and of the libraries that matter, by name."""
     contexts: Mapping[str, int] = field(default_factory=dict)
-    """Values of each context, by the name of its column; empty where there is none."""
+    """The number of values of each context, by the name of its column."""
     baselines: frozenset[str] = frozenset()
-    """Methods that are here for comparison only: no release can be asked for them."""
+    """Methods that no release can be asked for."""
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What methods were given beside their bounds, by method: ``{"dpsense": {"cap": 5}}``."""
+    """The fields of methods, beside their bounds: ``{"dpsense": {"cap": 5}}``."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Why a method was left out, by its name."""
     notes: tuple[str, ...] = ()
-    """Whatever else a reader must know, a sentence each."""
+    """Further remarks, a sentence each."""
 
 
-# What each metric is called on a page and at an axis.
+# Names of metrics on a page and at an axis.
 
 TABLES = {"items": "items", "edges": "items in contexts", "cells": "cells"}
 """Each table in words; in the order of a page."""
@@ -128,7 +98,6 @@ class Words:
     name: str
     """In a sentence: "the mean absolute error"; ``{k}`` where it is one of a list."""
     short: str
-    """At the head of a column."""
     unit: str
     """Of a value; ``{count}`` is records or users."""
 
@@ -159,32 +128,21 @@ WORDS: Mapping[str, Words] = {
 
 @dataclass(frozen=True)
 class Measure:
-    """One metric of one table."""
-
     table: str
-    """``items``, ``edges`` or ``cells``."""
     metric: str
-    """A metric of :mod:`crowdtally.lab.metrics`."""
     k: int | None = None
-    """The length of a list, for metrics of top lists."""
 
     @classmethod
     def of(cls, summary: Summary) -> Measure:
         return cls(summary.table, summary.metric, summary.k)
 
     @property
-    def _words(self) -> Words:
-        plain = self.metric.replace("_", " ")
-        return WORDS.get(self.metric, Words(plain, plain, ""))
-
-    @property
     def lower_is_better(self) -> bool:
-        """Whether a smaller value is the better one."""
-        return self.metric not in METRICS or METRICS[self.metric].better == "lower"
+        return METRICS[self.metric].better == "lower"
 
     @property
     def judges(self) -> bool:
-        """Whether a better value makes a better release: what bounding leaves does not alone."""
+        """Whether a better value makes a better release: a larger rest after bounding does not."""
         return self.metric != "reduction"
 
     @property
@@ -194,61 +152,48 @@ class Measure:
         >>> Measure("items", "precision", 10).name
         'share of the true top 10 found'
         """
-        return self._words.name.format(k="K" if self.k is None else self.k)
+        return WORDS[self.metric].name.format(k="K" if self.k is None else self.k)
 
     @property
     def short(self) -> str:
-        """At the head of a column."""
-        return self._words.short.format(k="K" if self.k is None else self.k)
+        return WORDS[self.metric].short.format(k="K" if self.k is None else self.k)
 
     def unit(self, count: str) -> str:
-        """Of its values, where ``count`` is counted.
-
-        >>> Measure("items", "mse").unit("users")
-        'users²'
-        """
-        return self._words.unit.format(count=count)
+        return WORDS[self.metric].unit.format(count=count)
 
     def title(self, count: str) -> str:
         """At an axis."""
-        unit = self.unit(count)
-        return capital(self.name) + (f" ({unit})" if unit else "")
+        return f"{capital(self.name)} ({self.unit(count)})"
 
 
 def measures(summaries: Sequence[Summary]) -> list[Measure]:
-    """All that was measured, in the order of a page."""
-    tables, metrics = list(TABLES), list(WORDS)
+    """Every measure, in the order of a page."""
+    tables, metrics = [*TABLES], [*WORDS]
 
-    def place(measure: Measure) -> tuple[int, str, int, str, int]:
-        table = tables.index(measure.table) if measure.table in tables else len(tables)
-        metric = metrics.index(measure.metric) if measure.metric in metrics else len(metrics)
-        return table, measure.table, metric, measure.metric, measure.k or 0
+    def place(measure: Measure) -> tuple[int, int, int]:
+        return tables.index(measure.table), metrics.index(measure.metric), measure.k or 0
 
     return sorted({Measure.of(summary) for summary in summaries}, key=place)
 
 
 def error_of(table: str, found: Sequence[Measure]) -> Measure | None:
-    """The measure by which the counts of a table are judged: the mean absolute error, if any."""
-    for metric in ("mae", "mse"):
-        if Measure(table, metric) in found:
-            return Measure(table, metric)
-    return None
+    """The measure that judges the counts of a table: the mean absolute error, if any."""
+    errors = (Measure(table, metric) for metric in ("mae", "mse"))
+    return next((one for one in errors if one in found), None)
 
 
 def precisions_of(table: str, found: Sequence[Measure]) -> list[Measure]:
-    """How well top lists of a table are found, by their length."""
+    """The precisions of top lists of a table, by their length."""
     return [one for one in found if one.table == table and one.metric == "precision"]
 
 
 def capital(words: str) -> str:
-    """The words as the beginning of a sentence."""
     return words[:1].upper() + words[1:]
 
 
-# Numbers as a reader wants them: a mean and its standard error, rounded together.
+# A mean and its standard error, rounded together.
 
 NO_NUMBER = "–"
-"""Stands where nothing was measured."""
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN = range(-3, 6)
 """Powers of ten of numbers that are written out."""
@@ -276,7 +221,7 @@ def with_error(mean: float, error: float) -> str:
         return _scaled(text, shift, bracketed=error == 0)
     places = 1 - _power(error)
     most = _MOST_DIGITS - 1 - _power(mean) if mean else places
-    if round(error, most) == 0:  # an error of the arithmetic's own, say: nobody reads so far
+    if round(error, most) == 0:  # an error of the arithmetic itself, say
         return _scaled(f"{_fixed(mean, most)} ± 0", shift, bracketed=True)
     places = min(places, most)
     text = f"{_fixed(mean, places)} ± {_fixed(error, places)}"
@@ -315,7 +260,7 @@ def _scaled(text: str, shift: int, *, bracketed: bool) -> str:
     return f"{front} × 10{str(shift).translate(_SUPERSCRIPTS)}"
 
 
-# Which settings a release can be asked for, and how.
+# Settings that a release can be asked for.
 
 
 def can_be_released(setting: Setting, facts: Facts) -> bool:
@@ -331,7 +276,7 @@ def can_be_released(setting: Setting, facts: Facts) -> bool:
 
 
 def label(setting: Setting, facts: Facts) -> str:
-    """A method in a legend and in a table: what no release can be asked for is told as such."""
+    """A method in a legend and in a table, marked where no release can be asked for it."""
     released = can_be_released(setting, facts)
     return setting.method if released else f"{setting.method} (comparison only)"
 
@@ -340,10 +285,10 @@ def typed(setting: Setting, facts: Facts) -> str:
     """The options of a release for a setting, as they are typed."""
     bound = {} if setting.max_records is None else {"max_records": setting.max_records}
     fields = {**facts.fields.get(setting.method, {}), **bound}
-    found = Method.of(setting.method).options(fields)
     registries = {"method": METHODS, "summary": PUBLISHINGS, "transform": TRANSFORMS}
     words = [
-        f"--{name} {written(registries[name], one, 'max_records')}" for name, one in found.items()
+        f"--{name} {written(registries[name], one, 'max_records')}"
+        for name, one in Method.of(setting.method).options(fields).items()
     ]
     return " ".join([*words, *(["--count users"] if facts.count == "users" else [])])
 

@@ -10,5 +10,4 @@ _HOMES = ("fan_jin", "day_li", "cormode", "shen_jin")
 
 
 def papers() -> tuple[Paper, ...]:
-    """Every paper, with its figures."""
     return tuple(import_module(f"{__name__}.{home}").PAPER for home in _HOMES)

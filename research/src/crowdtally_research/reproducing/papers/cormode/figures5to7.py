@@ -71,7 +71,6 @@ from crowdtally_research.reproducing.papers.cormode.tables import (
 TWICE = "filter-priority, S = 2n"
 SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 PAPERS = (GEOMETRIC, FILTER, PRIORITY, FILTER_PRIORITY)
-"""The lines of the paper."""
 LARGE = 10_000
 """From here on the paper calls queries large."""
 _FILTER = 50
@@ -106,7 +105,6 @@ def subsets(
 def auto(
     given: Given, *, panel: str, cells: int, occupied: int, deviation: int, runs: int
 ) -> list[Number]:
-    """The same queries, answered by ``auto``."""
     make = _make(cells, occupied, deviation)
     return as_curves(panel, errors_of_auto(make, _sizes(cells), runs))
 

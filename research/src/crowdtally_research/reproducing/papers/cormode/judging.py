@@ -219,7 +219,6 @@ def accuracy(given: Given, *, table: str, size: int, cut: int | None, runs: int)
 
 
 def auto(given: Given, *, table: str, runs: int) -> list[Number]:
-    """The same queries, answered by ``auto``."""
     sparse = _TABLES[table](given.data)
     sizes = _sizes(sparse)
     seen = errors_of_auto(lambda _: sparse, list(sizes), runs)

@@ -66,8 +66,6 @@ Make = Callable[[int], Sparse]
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What was seen of one method."""
-
     errors: dict[int, list[float]]
     """By the size of the subsets, the relative error of each run, in percent."""
     published: list[int] = field(default_factory=list)
@@ -75,7 +73,6 @@ class Seen:
 
     @classmethod
     def nothing(cls, sizes: Sequence[int]) -> Seen:
-        """Before the first run."""
         return cls({size: [] for size in sizes})
 
 
@@ -157,13 +154,11 @@ class Trees:
     """The public side of trees over so many cells."""
 
     cells: Layout
-    """The cells."""
     size: int
     """S: how many nodes are published."""
 
     @property
     def nodes(self) -> Table:
-        """All nodes."""
         return table_of(self.cells, geometric(), Dyadic(AXIS))
 
     @property
@@ -173,12 +168,10 @@ class Trees:
 
     @property
     def wavelet(self) -> Table:
-        """All coefficients."""
         return table_of(self.cells, geometric(), Haar(AXIS))
 
     @property
     def tree(self) -> hierarchy.Dyadic:
-        """The tree."""
         found = self.nodes.tree
         if found is None:
             raise TypeError("a dyadic transform has a tree")
@@ -186,7 +179,6 @@ class Trees:
 
     @classmethod
     def over(cls, cells: int, size: int) -> Trees:
-        """Of so many cells."""
         return cls(ordered(cells), size)
 
     def filtered(self, sparse: Sparse) -> Summary:
@@ -266,12 +258,9 @@ AUTO_SHARE = Fraction(93, 100)
 
 @dataclass(frozen=True)
 class Timed:
-    """One publishing."""
-
     seconds: float
     """Processor time."""
     values: int
-    """How many values were published."""
 
 
 def ways_of(sparse: Sparse, size: int, *, wavelet: bool = True) -> Mapping[str, Way]:

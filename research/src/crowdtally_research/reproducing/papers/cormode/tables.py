@@ -50,7 +50,6 @@ class Sparse:
     cells: Ints
     """The occupied ones, ascending."""
     values: Ints
-    """Their counts."""
 
     @property
     def counts(self) -> Counts:
@@ -59,12 +58,10 @@ class Sparse:
 
     @property
     def truth(self) -> Ints:
-        """The count of every cell."""
         return self.counts.dense()
 
     @property
     def persons(self) -> int:
-        """How many there are."""
         return int(self.values.sum())
 
 
@@ -179,11 +176,8 @@ class Subsets:
     """
 
     size: int
-    """How many cells there are."""
     sizes: tuple[int, ...]
-    """How many cells a query sums."""
     shuffled: tuple[Ints, ...]
-    """The shuffles."""
 
     @classmethod
     def drawn(cls, size: int, sizes: Sequence[int], seed: int) -> Subsets:
@@ -212,7 +206,6 @@ class Ranges:
 
     @classmethod
     def drawn(cls, size: int, sizes: Sequence[int], number: int, seed: int) -> Ranges:
-        """So many of each size."""
         rng = np.random.default_rng([seed, 2])
         return cls({one: rng.integers(0, size - one + 1, number) for one in sizes})
 
@@ -264,7 +257,6 @@ def sampling(size: int, total: int) -> Threshold:
 
 
 def priority(size: int) -> Priority:
-    """PRIORITY of so many cells."""
     return Priority(size)
 
 
@@ -274,12 +266,10 @@ def filter_priority(size: int, cut: int | None = None) -> FilterPriority:
 
 
 def geometric() -> Dense:
-    """Every cell with its noise."""
     return Dense()
 
 
 def ordered(size: int) -> Layout:
-    """Cells that have ranges."""
     return grid([Axis(AXIS, np.arange(size))])
 
 

@@ -61,7 +61,6 @@ class BinaryRows:
 
     @cached_property
     def truth(self) -> Ints:
-        """The true count of every column."""
         return self._by_column(self.table.totals)
 
     @cached_property
@@ -74,7 +73,6 @@ class BinaryRows:
 
     @property
     def users(self) -> int:
-        """How many rows there are."""
         return int(self.sums.users.sum())
 
     @property
@@ -89,7 +87,6 @@ class BinaryRows:
 
     @property
     def row_mean(self) -> float:
-        """The average length of a row."""
         return float(self.truth.sum()) / self.users
 
     def scaled(self, rule: DPSense) -> Counts:
@@ -139,38 +136,31 @@ class Bench:
     """A data set, ready for every method."""
 
     records: Records
-    """The declaration."""
     domain: Domain
-    """The public list of columns."""
     rows: BinaryRows
-    """All that DPSense needs of them."""
     dropped: Dropped
     """What a read says of rows that fall out: none do in a look-alike."""
     draws: Draws
-    """Where noise comes from."""
 
     def request(self, epsilon: Epsilon, **options: Any) -> Request:
-        """A release of the columns' counts."""
         return make_request(self.records, self.domain, epsilon=epsilon, count="users", **options)
 
     def gs(self, epsilon: Epsilon, runs: int) -> Iterator[Floats]:
         """GS, told the longest row as in the paper; one sample orders the columns of all runs."""
         method = GS.of(self.request(epsilon).subject, self.rows.most)
         with reading(self.records, self.domain) as records:
-            rough = method.sampled.count(keyed(records, _SEED))[ITEMS.name]
+            rough = method.sampled.counts(keyed(records, _SEED))[ITEMS.name]
         counted = {ITEMS.name: Pair(rough, self.rows.whole())}
         for _ in range(runs):
             yield method.release(counted, epsilon, self.draws)[ITEMS.name]
 
     def alpa(self, epsilon: Epsilon, runs: int) -> Iterator[Floats]:
-        """ALPA, told the longest row."""
         method = ALPA.of(self.request(epsilon).subject, self.rows.most)
         counted = {ITEMS.name: self.rows.whole()}
         for _ in range(runs):
             yield method.release(counted, epsilon, self.draws)[ITEMS.name]
 
     def lpa(self, epsilon: Epsilon, runs: int) -> Iterator[Floats]:
-        """LPA, told the longest row."""
         method = LPA.of(self.request(epsilon).subject, self.rows.most)
         whole = self.rows.whole()
         counted = Read((whole, whole), self.dropped)

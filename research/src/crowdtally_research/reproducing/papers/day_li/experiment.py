@@ -113,8 +113,6 @@ METHODS = ("dpsense", "dpsense-s", "gs", "alpa", "lpa", AUTO)
 
 @dataclass(frozen=True)
 class Set:
-    """One of the paper's data sets."""
-
     name: str
     """Of its look-alike."""
     title: str
@@ -132,7 +130,6 @@ class Set:
     scale: str = "1"
     """The share of the rows that the look-alike has."""
     autos: int = RUNS
-    """How often ``auto`` is run."""
     sampled: bool = True
     """Whether its rows are sampled, too: of the largest set that takes minutes."""
 
@@ -185,7 +182,6 @@ _COLUMNS = {
 
 
 def printed(given: Given) -> Sequence[Number]:
-    """What the paper prints."""
     return [
         Number(panels.table(column), PAPER, one.title, float(getattr(one, column)))
         for one in SETS

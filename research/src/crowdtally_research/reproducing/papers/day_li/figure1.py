@@ -39,7 +39,6 @@ Curve = dict[float, float]
 
 
 def curve(numbers: Numbers, one: Set, line: str, panel: str | None = None) -> Curve:
-    """A line by θ."""
     found = numbers.curve(panel or panels.curves(one.name), line)
     if not found:
         raise KeyError((one.title, line))

@@ -43,9 +43,7 @@ class Scaling:
     """Algorithm 1 at one ε: a tenth of it for the choice of θ, the rest for the counts."""
 
     bench: Bench
-    """The records."""
     request: Request
-    """The release."""
     choice: DPSenseChoice
     """Of a θ from 1 to d."""
     scores: list[int]
@@ -53,7 +51,6 @@ class Scaling:
 
     @classmethod
     def of(cls, bench: Bench, epsilon: Epsilon) -> Scaling:
-        """With all scores."""
         cells = bench.domain.size
         request = bench.request(epsilon, method=DPSense(cells, choose="dpsense"))
         (table,) = request.bounded
@@ -66,7 +63,6 @@ class Scaling:
 
     @property
     def best(self) -> int:
-        """The θ of the largest quality."""
         return best(self.scores)
 
     def chosen(self, runs: int) -> Iterator[DPSense]:
@@ -85,15 +81,12 @@ class ScalingUp:
     """Algorithm 2 at one ε."""
 
     bench: Bench
-    """The records."""
     request: Request
-    """The release."""
     choice: DPSenseSChoice
     """Of a θ and an s."""
 
     @classmethod
     def of(cls, bench: Bench, epsilon: Epsilon, largest: int) -> ScalingUp:
-        """With θ up to ``largest``."""
         request = bench.request(epsilon, method=DPSenseS(largest, choose="dpsense"))
         (table,) = request.bounded
         choice = DPSenseSChoice(
@@ -192,20 +185,14 @@ Errors = Mapping[tuple[str, int], list[float]]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All methods on one data set."""
-
     bench: Bench
-    """The records."""
     name: str
     """Of the data set, in names of panels."""
     title: str
-    """Of the data set, for people."""
     largest: int
     """The largest θ of DPSense-S's candidates."""
     runs: int
-    """Of every method but auto."""
     autos: int
-    """Of auto."""
 
     def numbers(self) -> Iterator[Number]:
         """Every method at both ε."""

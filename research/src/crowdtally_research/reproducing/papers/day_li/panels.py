@@ -25,7 +25,6 @@ class Budget:
 
     @property
     def epsilon(self) -> Epsilon:
-        """The same, exact."""
         return Epsilon.of(self.value)
 
 
@@ -37,7 +36,6 @@ BUDGETS: Sequence[Budget] = (SMALL, LARGE)
 # What the numbers of every figure are called.
 
 KS = (10, 20, 50, 100, 200)
-"""The lengths of lists."""
 HALF = "half the mean column count"
 OPTIMUM, GAP, GAP_KEPT = "optimum", "gap", "gap-kept"
 REGRET, SAMPLING = "regret", "sampling"
@@ -52,12 +50,10 @@ def quality_line(budget: Budget) -> str:
 
 
 def error_line(budget: Budget) -> str:
-    """The mean absolute error."""
     return f"MAE, {budget.words}"
 
 
 def average_line(budget: Budget) -> str:
-    """The average of the two."""
     return f"average, {budget.words}"
 
 
@@ -67,12 +63,10 @@ def auto_line(budget: Budget) -> str:
 
 
 def curves(name: str) -> str:
-    """Quality and error against θ."""
     return f"theta-{name}"
 
 
 def averages(name: str) -> str:
-    """Their average against θ."""
     return f"average-{name}"
 
 
@@ -97,7 +91,6 @@ def scalings(budget: Budget) -> str:
 
 
 def table(column: str) -> str:
-    """A column of Table 2."""
     return f"table-{column}"
 
 
@@ -124,7 +117,6 @@ def listed(values: Mapping[str, float], unit: str = "") -> str:
 
 
 def short(value: float) -> str:
-    """A number to three digits."""
     return alone(float(f"{value:.3g}"))
 
 

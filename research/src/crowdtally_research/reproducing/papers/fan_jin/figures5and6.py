@@ -121,7 +121,6 @@ def _curve(numbers: Numbers, table: str, line: str, epsilon: object = EPSILON) -
 
 
 def least(curve: Sequence[Number]) -> Number:
-    """Where the error is least."""
     return min(curve, key=lambda one: one.mean)
 
 

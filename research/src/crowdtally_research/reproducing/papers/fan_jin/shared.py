@@ -38,11 +38,9 @@ class Check:
     """A claim at one place, such as one data set."""
 
     where: str
-    """The place."""
     holds: bool
     """Whether it holds there."""
     shown: str
-    """Our numbers."""
 
 
 def judged(checks: Iterable[Check], why: str = "") -> Judged:
@@ -62,7 +60,6 @@ def _listed(checks: Sequence[Check]) -> str:
 
 
 def each(places: Iterable[str], check: Callable[[str], tuple[bool, str]]) -> list[Check]:
-    """One check for each place."""
     return [Check(place, *check(place)) for place in places]
 
 
@@ -82,12 +79,10 @@ def at_least(one: Number, level: float) -> bool:
 
 
 def shown(one: Number) -> str:
-    """A mean with its error."""
     return with_error(one.mean, one.standard_error) if one.runs > 1 else alone(one.mean)
 
 
 def against(*numbers: Number) -> str:
-    """Several lines beside each other."""
     return ", ".join(f"{one.line} {shown(one)}" for one in numbers)
 
 

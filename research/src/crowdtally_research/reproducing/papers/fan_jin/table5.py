@@ -38,7 +38,6 @@ from crowdtally_research.reproducing.papers.fan_jin.work import Stage, staged
 # Table 5: the ten movies for men under 25, as each method finds them.
 
 LISTS, FOUND = "lists", "found"
-"""The panels of table 5."""
 TRUTH, PAPER_SRA, PAPER_HPA = "truth", "paper's sra", "paper's hpa"
 TEN = 10
 WHO = ("M", "Under 25")
@@ -73,7 +72,6 @@ PRINTED_HPA = (
     PRINTED[0], PRINTED[1], PRINTED[5], PRINTED[2], PRINTED[7], PRINTED[3],
     "Men in Black (1997)", "Fugitive, The (1993)", PRINTED[9], PRINTED[6],
 )  # fmt: skip
-"""Its third column."""
 
 
 def recommendations(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:

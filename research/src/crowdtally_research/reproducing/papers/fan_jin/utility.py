@@ -24,7 +24,6 @@ from crowdtally_research.reproducing.papers.fan_jin.work import SOURCES, panel_o
 
 EXISTING = ("lpa", "dft", "gs")
 OURS = ("sra", "hpa")
-"""The paper's own."""
 TITLES = tuple(source.title for source in SOURCES.values())
 _MOVIES, _NETFLIX, _GOWALLA = "MovieLens", "Netflix", "Gowalla"
 _FEW, _MUCH, _SIMILAR = 0.2, 0.2, 2.0
@@ -58,15 +57,12 @@ class At:
         return self._at(line)
 
     def of(self, lines: Sequence[str]) -> list[Number]:
-        """Several lines."""
         return [self._at(line) for line in lines]
 
     def least(self, lines: Sequence[str]) -> Number:
-        """The smallest of them."""
         return min(self.of(lines), key=lambda one: one.mean)
 
     def most(self, lines: Sequence[str]) -> Number:
-        """The largest of them."""
         return max(self.of(lines), key=lambda one: one.mean)
 
 

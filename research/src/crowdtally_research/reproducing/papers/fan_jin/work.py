@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -48,12 +49,9 @@ _CATALOGUE = "SELECT movie_id, title FROM {2} ORDER BY movie_id"
 
 @dataclass(frozen=True)
 class Source:
-    """A data set of the paper."""
-
     name: str
     """Of the look-alike, and of the real file where there is one."""
     title: str
-    """For a reader."""
     limit: int = 10
     """l: the records that SRA and HPA keep of a user."""
     popularity_records: int = 1
@@ -61,7 +59,6 @@ class Source:
     declared: Mapping[str, Any] = field(default_factory=dict)
     """What a curator knows of it: the fields that ``auto`` is told."""
     auto_runs: int = 20
-    """How often ``auto`` is run."""
 
 
 SOURCES: Mapping[str, Source] = {
@@ -87,14 +84,11 @@ class Read:
     """A data set, ready to be counted."""
 
     source: Source
-    """What it is."""
     subject: Subject
-    """Its records and public lists."""
     titles: tuple[str, ...] = ()
     """What a reader calls each item, in the order of the list; none where items have numbers."""
 
     def method(self, name: str, **fields: Any) -> Any:
-        """A method with the paper's settings."""
         papers = {
             "max_records": self.source.limit,
             "popularity_records": self.source.popularity_records,
@@ -154,8 +148,6 @@ def _real(data: Data, source: Source, folder: Path) -> Read:
 
 @dataclass(frozen=True, eq=False)
 class Theorem:
-    """The model, fitted to records."""
-
     users: float
     """n."""
     records: float
@@ -196,7 +188,6 @@ def theorem_of(subject: Subject) -> Theorem:
 METHODS = ("lpa", "dft", "gs", "sra", "hpa")
 """The paper's, in the order of its figures."""
 KS = (1, 3, 10, 20, 30, 50, 100, 300, 1000)
-"""The lengths of lists."""
 LIMITS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
 """The values of l that figure 6 tries."""
 LESS = "0.1"
@@ -229,7 +220,6 @@ def limits_panel(table: str, epsilon: str) -> str:
 
 
 KEPT = "kept"
-"""The panel of figure 10."""
 
 
 def methods(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
@@ -344,11 +334,8 @@ class Stage:
     """A data set in an engine, on which methods are rehearsed."""
 
     read: Read
-    """The data set."""
     engine: DuckDBEngine
-    """What counts."""
     prepared: Prepared
-    """Its records, not yet bounded."""
 
     def rehearsal(self, name: str, **fields: Any) -> Rehearsal:
         """A release with the paper's settings, to be run as often as wanted."""
@@ -416,15 +403,16 @@ def weights(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
 
 def _weighed(rehearsal: Rehearsal, draws: SystemDraws) -> float:
     """The total of the scaled rows, in the table of all items."""
-    answers: tuple[Any, ...] = ()
-    while True:
-        question: Any = rehearsal.after(answers)[1]
-        exact = rehearsal.counted(question, len(answers), 0).found
+    asking = rehearsal.method.ask()
+    question: Any = next(asking)
+    for place in count():
+        exact = rehearsal.counted(question, place, 0).found
         found = {table.name: one for table, one in zip(question.tables, exact, strict=True)}
         if "items" in found:
             tables = [found[name] for name in ("items", "items_short") if name in found]
             return sum(float(int(one.values.sum()) * one.unit) for one in tables)
-        answers += (question.draw(exact, draws),)
+        question = asking.send(question.draw(exact, draws))
+    raise ValueError("no table of items was counted")
 
 
 def week(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:

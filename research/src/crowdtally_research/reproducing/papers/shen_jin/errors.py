@@ -51,16 +51,13 @@ class Trial:
     """Some people to perturb, and others who are public."""
 
     people: People
-    """All of them."""
     private: NDArray[np.int64]
     """Who is perturbed."""
     public: NDArray[np.int64]
     """Whose histories anybody knows."""
     draws: Draws
-    """Where noise comes from."""
 
     def numbers(self, epsilon: str) -> Iterator[Number]:
-        """Every line at one ε."""
         plan, x = Plan.of(self.people.catalogue, epsilon), float(epsilon)
         mean = plan.mean_scale
         yield Number(MAE, BOUND, x, 2 * mean)

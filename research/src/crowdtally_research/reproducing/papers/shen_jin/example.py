@@ -51,7 +51,6 @@ def global_scale(plan: Plan) -> int:
 
 
 def example() -> Catalogue:
-    """The public catalogue."""
     return Catalogue.of({item: list(names) for item, names in ITEMS.items()})
 
 
@@ -88,14 +87,12 @@ def _judged(holds: bool, found: str) -> Judged:
 
 
 def same_scales(numbers: Numbers) -> Judged:
-    """Each category's scale."""
     ours = {name: numbers.mean(SCALES, OURS, name) for name in PRINTED}
     holds = all(abs(ours[name] - printed) <= _ROUNDING for name, printed in PRINTED.items())
     return _judged(holds, f"{', '.join(f'{value:.4f}' for value in ours.values())}.")
 
 
 def same_mean(numbers: Numbers) -> Judged:
-    """Their mean."""
     ours, drawn = (numbers.at(MEANS, line, "category based") for line in (OURS, DRAWN))
     holds = abs(ours.mean - PRINTED_MEAN) <= _ROUNDING
     return _judged(
@@ -106,7 +103,6 @@ def same_mean(numbers: Numbers) -> Judged:
 
 
 def same_global(numbers: Numbers) -> Judged:
-    """The global sensitivity."""
     ours = numbers.mean(MEANS, OURS, GLOBAL)
     return _judged(ours == PRINTED_GLOBAL, f"the most categories of one item are {ours:.0f}.")
 

@@ -132,7 +132,6 @@ def levels_off(numbers: Numbers) -> Judged:
 
 
 def fast(numbers: Numbers) -> Judged:
-    """The time for one person."""
     times = [one.mean for one in numbers if one.panel == TIME]
     if not times:
         raise KeyError((TIME, "phase 2"))

@@ -23,7 +23,6 @@ class People:
     """Who had which items of a public catalogue."""
 
     catalogue: Catalogue
-    """The items and their categories."""
     matrix: Any
     """A sparse matrix of ones: a row for each person."""
 
@@ -36,7 +35,6 @@ class People:
         return found
 
     def history(self, person: int) -> list[str | int]:
-        """The items of one of them."""
         items = self.catalogue.items
         return [items[place] for place in self.matrix[person].indices.tolist()]
 
