@@ -13,6 +13,7 @@ from crowdtally.errors import UsageError
 from crowdtally.ledger import transactions
 from crowdtally.ledger.accountants import needed
 from crowdtally.ledger.balance import Balance
+from crowdtally.ledger.book import Book
 from crowdtally.ledger.chain import Entry, Head
 from crowdtally.ledger.charge import Asked, Charge, Json, Part, checked_request_id, words
 from crowdtally.ledger.database.location import place
@@ -24,7 +25,6 @@ from crowdtally.ledger.transactions import UNCHANGED, Debtor, Limits, Typed, eac
 from crowdtally.ledger.verify import Verification, require_recent, verify
 
 if TYPE_CHECKING:
-    from crowdtally.ledger.book import Book
     from crowdtally.ledger.database.store import Page, Store
 
 
@@ -34,39 +34,30 @@ T = TypeVar("T")
 
 
 class Access:
-    """Reads and writes a store as the book it holds."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._looked_at = False
 
     def read(self, work: Callable[[Book], T], *, recent: bool = False) -> T:
-        """What ``work`` finds in the book as it is.
+        """What ``work`` finds in the book; with ``recent`` its last entries must hold."""
 
-        Args:
-            work: what to do with the book.
-            recent: whether to refuse a record whose last entries do not hold.
-        """
-        return self._store.read(lambda page: work(self._book(page, recent=recent)))
+        def looked(page: Page) -> T:
+            if recent:
+                self._look_at(page)
+            return work(Book(page))
+
+        return self._store.read(looked)
 
     def write(self, work: Callable[[Book], T]) -> T:
         """Let ``work`` add to the book, in one transaction that is on disk when this returns."""
         if not self._looked_at:  # before the transaction, so that nobody waits for it
             self._store.read(self._look_at)
-        return self._store.write(lambda page: work(self._book(page)))
+        return self._store.write(lambda page: work(Book(page)))
 
     def _look_at(self, page: Page) -> None:
-        """Refuse a record whose last entries do not hold; looked at once."""
         if not self._looked_at:
             require_recent(page)
             self._looked_at = True
-
-    def _book(self, page: Page, *, recent: bool = False) -> Book:
-        from crowdtally.ledger.book import Book
-
-        if recent:
-            self._look_at(page)
-        return Book(page)
 
 
 # The ledger: nothing is released that was not first charged, durably.
@@ -117,7 +108,6 @@ class Ledger:
 
     @property
     def location(self) -> str:
-        """Where it is, without a password."""
         return str(self._store.place)
 
     @property
@@ -322,13 +312,11 @@ class Ledger:
         return self._access.read(lambda book: transactions.known(book, dataset))
 
     def datasets(self) -> list[Balance]:
-        """Where each dataset stands, by name."""
         return self._access.read(
             lambda book: [found for found in map(book.balance, book.datasets()) if found]
         )
 
     def names(self) -> list[str]:
-        """The names of all datasets, sorted."""
         return self._access.read(lambda book: book.datasets())
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
@@ -341,7 +329,6 @@ class Ledger:
         return record.entries(None if dataset is None else {normal(dataset)})
 
     def charges(self, dataset: str | None = None) -> list[Charged]:
-        """Every reservation and what became of it, in order."""
         return charged(self.each_entry(dataset))
 
     def charge_of_release(self, release_id: str) -> Charged | None:

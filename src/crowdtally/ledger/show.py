@@ -26,42 +26,28 @@ Grouping = Literal["purpose", "person", "unit"]
 
 @dataclass(frozen=True)
 class LimitChange:
-    """The limits of a dataset were set or changed."""
-
     time: str
-    """When, in UTC."""
     by: Author
     before: Limits | None
-    """What they were; ``None`` where the dataset was made."""
+    """``None`` where the dataset was made."""
     after: Limits
-    """What they are since then."""
     reason: str | None
-    """Why; ``None`` where the dataset was made."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One dataset as it stands, and how it came there."""
-
     balance: Balance
     limits: tuple[LimitChange, ...]
-    """How its limits came to be, in order."""
     charges: tuple[Charged, ...]
-    """Every charge and what became of it, in order."""
     also: tuple[str, ...]
     """Other datasets that were charged for some of the same sources."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The charges of a dataset that have something in common."""
-
     name: str | None
-    """What; ``None`` for those that do not say."""
     charges: int
-    """How many, voided ones left out."""
     spent: Loss
-    """Their exact sum."""
 
 
 def shown(balances: Sequence[Balance], entries: Iterable[Entry]) -> list[Shown]:
@@ -133,8 +119,6 @@ _KEYS: dict[Grouping, Callable[[Charged], str | None]] = {
 
 
 class _History:
-    """The limits and charges of one dataset, put together as its entries come by."""
-
     def __init__(self) -> None:
         self.limits: list[LimitChange] = []
         self._charges = Charges()
@@ -198,7 +182,6 @@ def lines(found: Shown, ledger: str | None = None) -> Iterator[str]:
 
 
 def group_lines(dataset: str, by: str, groups: Iterable[Group]) -> Iterator[str]:
-    """What a dataset spent, by group, for a person."""
     yield f"Dataset {plain(dataset)!r}, by {by}:"
     none = True
     for group in groups:
@@ -211,7 +194,6 @@ def group_lines(dataset: str, by: str, groups: Iterable[Group]) -> Iterator[str]
 
 
 def paragraph(text: str) -> str:
-    """Sentences in lines that fit a terminal."""
     return "\n".join(wrap(plain(text), _WIDTH, **_WHOLE_WORDS))
 
 
@@ -244,7 +226,6 @@ def as_json(found: Shown) -> dict[str, Json]:
 
 
 def groups_json(dataset: str, groups: Iterable[Group]) -> dict[str, Json]:
-    """What a dataset spent, by group; amounts are exact texts."""
     return {
         "dataset": dataset,
         "groups": [

@@ -27,7 +27,6 @@ _SHOWN_KEY = re.compile(r"[A-Za-z_-]{1,40}")
 
 
 def path() -> Path:
-    """Where it would be on this computer."""
     if sys.platform == "win32":
         return Path(os.environ.get("PROGRAMDATA") or r"C:\ProgramData", "crowdtally", "config.toml")
     if sys.platform == "darwin":
@@ -88,8 +87,6 @@ _POSTGRES = {"postgresql", "postgres", "postgresql+psycopg"}
 
 @dataclass(frozen=True)
 class File:
-    """A SQLite file."""
-
     path: Path
 
     def __str__(self) -> str:
@@ -98,8 +95,6 @@ class File:
 
 @dataclass(frozen=True)
 class Server:
-    """A PostgreSQL database."""
-
     url: str
     """With its password, if it has one; for the driver only."""
 
@@ -112,7 +107,6 @@ class Server:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no message may repeat."""
         parts = urlsplit(self.url)
         found = re.findall(r"(?:^|&)[^=&]*pass[^=&]*=([^&]*)", parts.query)
         return tuple(
@@ -132,7 +126,6 @@ def typed(place: Place) -> str:
 
 
 def option(place: Place) -> str:
-    """The option that says so."""
     return f"--ledger {shlex.quote(typed(place))}"
 
 

@@ -37,18 +37,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Header:
-    """What the ledger says of itself."""
-
     id: str
-    """The ledger's own random name."""
     head: Head
     role: str | None = None
     """The PostgreSQL role that writes; ``None`` for readers and in a file."""
 
 
 class Page:
-    """What one transaction sees and writes."""
-
     def __init__(self, connection: Connection, place: Place, *, writes: bool) -> None:
         self._connection = connection
         self._place = place
@@ -56,12 +51,10 @@ class Page:
 
     @property
     def in_file(self) -> bool:
-        """Whether it is a page of a file, not of a server's tables."""
         return isinstance(self._place, File)
 
     @property
     def typed(self) -> str:
-        """How a command names the ledger."""
         return typed(self._place)
 
     def header(self) -> Header:
@@ -96,11 +89,9 @@ class Page:
             )
 
     def rows(self, numbers: Iterable[int]) -> dict[int, Row]:
-        """The entries of these numbers, as far as they exist."""
         return {row.number: row for row in self._read(schema.NUMBERED, numbers=list(numbers))}
 
     def rows_after(self, number: int, most: int | None = None) -> list[Row]:
-        """The entries that follow, in order, at most so many."""
         most = most or 2**62
         return list(self._read(schema.FOLLOWING, start=number, most=most))
 
@@ -109,11 +100,9 @@ class Page:
         return [row for some in _portions(these) for row in self._read(schema.ABOUT, these=some)]
 
     def of_request(self, request_id: str) -> Row | None:
-        """The reservation with this request id."""
         return next(self._read(schema.ROW_OF_KEY, of=request_id), None)
 
     def named(self, names: Sequence[str]) -> set[str]:
-        """Which of these names are datasets."""
         execute = self._connection.execute
         return {
             name
@@ -127,7 +116,6 @@ class Page:
         return said, found
 
     def datasets(self) -> dict[str, int]:
-        """Every dataset and its last entry."""
         return {row.name: row.last for row in self._connection.execute(select(schema.DATASETS))}
 
     def append(self, row: Row, *, first: bool) -> None:
@@ -178,8 +166,6 @@ _ATTEMPTS = 5
 
 
 class Store:
-    """A place where entries are kept."""
-
     def __init__(self, place: Place, *, create: bool = True) -> None:
         self.place = place
         self.created = False
