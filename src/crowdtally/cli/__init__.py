@@ -55,7 +55,6 @@ class _Commands(TyperGroup):
         return list(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name; None where there is none."""
         if cmd_name not in _COMMANDS:
             return None
         if cmd_name not in self.commands:

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self, TextIO
 
-import typer
-
 from crowdtally.cli import options
 from crowdtally.errors import UsageError
 
@@ -98,40 +96,9 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 # Answers on the command line: as a table, CSV or JSON on stdout, or as a file.
 
 FORMATS = ("table", "csv", "json")
-"""How an answer is printed."""
 
 
-HowManyOption = Annotated[
-    int,
-    typer.Option("-k", "--top", metavar="K", parser=options.typed_whole, help="How many items."),
-]
-RawOption = Annotated[
-    bool, typer.Option("--raw", help="Rank by noisy counts alone, without estimates.")
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="table|csv|json", parser=options.word_of(FORMATS),
-        rich_help_panel="output",
-        autocompletion=options.one_of(FORMATS),
-        help="How to print the answer: a table for people (default), CSV or JSON.",
-    ),
-]  # fmt: skip
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", rich_help_panel="output",
-        help="Write the answer to a new file instead: .csv, .json, .parquet or .xlsx.",
-    ),
-]  # fmt: skip
-LabelsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--labels", metavar="FILE[:LABEL[,CATEGORY]]", rich_help_panel="output",
-        help="A public catalogue (CSV, Parquet, JSON lines): each item's label, and perhaps its "
-        "category.",
-    ),
-]  # fmt: skip
+Format = Annotated[str | None, options.words(FORMATS)]
 
 
 class Answered(Protocol):
