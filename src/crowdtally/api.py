@@ -340,20 +340,14 @@ _LONGEST = 2000
 
 @dataclass(frozen=True)
 class CalledBack:
-    """What a withdrawal did."""
-
     folder: Path
-    """The release."""
     note: WithdrawalNote
     """When and why, as the ledger has it."""
     charged: Charged
-    """The charge, which stays."""
     again: bool
     """Whether the ledger had recorded it before; then nothing was added to it."""
     asked: str
-    """The reason that was given now."""
     found: WithdrawalNote | None
-    """The note that the folder had before."""
 
     def __str__(self) -> str:
         return "\n".join([str(self.note), *self._recorded(), self._noted(), self._charge()])

@@ -86,14 +86,9 @@ def _release(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Checkup:
-    """What was checked, and found to be right."""
-
     release: str
-    """The release's id."""
     checked: tuple[str, ...]
-    """Each finding, in words."""
     ledger: str | None = None
-    """What the ledger says: ``matches``; None where none was asked."""
     withdrawn: WithdrawalNote | None = None
     """When and why it was called back, by its note or by the ledger; None if it was not."""
     incomplete: str | None = None

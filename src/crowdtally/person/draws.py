@@ -47,7 +47,6 @@ def encoded(made: Perturbed, plan: Plan) -> bytes:
 
 
 def decoded(raw: bytes) -> Perturbed:
-    """The draw that ``encoded`` wrote."""
     facts: dict[str, Any] = json.loads(raw)
     if facts["format"] != FORMAT:
         raise ValueError("a draw of another format")
@@ -183,5 +182,4 @@ def draws_of(look_up: Callable[[str], Charged | None], mark: str) -> Iterator[Ch
 
 
 def request_id(mark: str, number: int) -> str:
-    """How the ledger knows the ``number``-th draw of a request."""
     return f"{mark}-{number}"

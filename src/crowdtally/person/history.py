@@ -27,7 +27,6 @@ class History:
     """
 
     catalogue: Catalogue
-    """What its items are items of."""
     places: Places
     """Their places in the catalogue, ascending and distinct."""
     repeated: int = 0
@@ -74,7 +73,6 @@ class History:
 
 
 def _id(item: object) -> str:
-    """An item id as the catalogue's index spells it."""
     if isinstance(item, np.generic):
         item = item.item()
     if isinstance(item, bool) or not isinstance(item, str | int):
@@ -133,7 +131,6 @@ def _ids(values: Iterator[str | None], file: str) -> Iterator[str]:
 
 
 def _place(columns: tuple[str, ...], named: str | None, usual: str, file: str) -> int:
-    """Which column holds the items."""
     wanted = named or (columns[0] if len(columns) == 1 else usual)
     if wanted not in columns:
         raise UsageError(
@@ -171,13 +168,11 @@ class NoisyCategories:
     """
 
     categories: tuple[str, ...]
-    """The measured categories, in the plan's order."""
     values: tuple[int, ...]
     """The count of each, with noise: negative ones too."""
 
     @property
     def by_category(self) -> dict[str, int]:
-        """The count of each, by its name."""
         return dict(zip(self.categories, self.values, strict=True))
 
     def __post_init__(self) -> None:

@@ -40,10 +40,7 @@ _KEY_BYTES = 32
 
 @dataclass(frozen=True)
 class Home:
-    """Where one person's draws and ledger are."""
-
     path: Path
-    """The folder; perhaps not made yet."""
 
     @classmethod
     def of(cls, location: str | os.PathLike[str] | None = None) -> Home:
@@ -115,7 +112,6 @@ class Home:
             )
 
     def key(self) -> bytes:
-        """The key by which requests are recognised."""
         try:
             key = self.key_file.read_bytes()
         except OSError as error:
@@ -175,7 +171,6 @@ _AGAIN = "--again draws anew, and is charged anew."
 
 @contextmanager
 def reserving() -> Iterator[None]:
-    """A failure while charging."""
     try:
         yield
     except DrawnBeforeError as error:
@@ -191,7 +186,6 @@ def reserving() -> Iterator[None]:
 
 @contextmanager
 def starting(reserved: Reservation) -> Iterator[None]:
-    """A failure between the charge and the entry that precedes the first draw."""
     said = _saying(
         f"Nothing was drawn or released. The charge stands (entry {reserved.id}): run the same "
         "command again, which goes on without another charge."
@@ -204,7 +198,6 @@ def starting(reserved: Reservation) -> Iterator[None]:
 
 
 def drawing(reserved: Reservation) -> AbstractContextManager[None]:
-    """A failure while noise is drawn or the draw is written."""
     return _saying(
         f"Nothing was shown or released. The charge stands (entry {reserved.id}), because noise "
         f"may have been drawn: {_AGAIN} If you are certain that nothing was seen, "
@@ -232,7 +225,6 @@ def marking(reserved: Reservation, draft: Unfinished) -> Iterator[None]:
 
 
 def placing(reserved: Reservation) -> AbstractContextManager[None]:
-    """A failure to give the draw its name, after the mark."""
     return _saying(
         f"The draw is paid for and whole (entry {reserved.id}): mend this, and run the same "
         "command again, which shows it. Nothing more is charged."
@@ -257,7 +249,7 @@ def _other_run(error: DrawnBeforeError) -> DrawnBeforeError:
 
 @contextmanager
 def _saying(words: str) -> Iterator[None]:
-    """With any failure, say what is true now."""
+    """Add to any failure what is true now."""
     try:
         yield
     except _Told as told:

@@ -175,12 +175,9 @@ def relaxed(noisy: NoisyCategories, plan: Plan) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Perturbed:
-    """What may leave the device."""
-
     noisy: NoisyCategories
-    """The noisy counts of the categories."""
     items: tuple[str | int, ...]
-    """The perturbed history, in the catalogue's order."""
+    """In the catalogue's order."""
 
 
 def perturb(

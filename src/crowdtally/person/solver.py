@@ -121,7 +121,6 @@ class NoiseProblem:
         return self.sets.sums(self.reach * w) / self.budgets
 
     def left(self, w: Floats) -> Floats:
-        """What is left of each constraint."""
         return 1 - self.used(w)
 
     def pressed(self, y: Floats) -> Floats:
@@ -129,7 +128,6 @@ class NoiseProblem:
         return self.reach * self.sets.spread(y / self.budgets)
 
     def value(self, w: Floats) -> float:
-        """The objective."""
         return float((self.cost / w).sum())
 
     def start(self) -> Floats:

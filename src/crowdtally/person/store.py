@@ -38,7 +38,6 @@ from crowdtally.person.plan import Plan
 from crowdtally.person.words import UNIT
 
 DATASET = "history"
-"""What the ledger calls all that is drawn on this device."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,10 @@ class Draw:
     """A draw that is stored: only such a one is shown."""
 
     perturbed: Perturbed
-    """What may leave the device."""
     number: int
     """Which draw of this request it is: the first, unless another one was asked for."""
     entry: str
-    """How the ledger calls its charge."""
     new: bool
-    """Whether it was charged and drawn now."""
 
 
 class Store:

@@ -52,18 +52,12 @@ Answering = Callable[["Request"], Awaitable["Response"]]
 
 @dataclass(frozen=True, eq=False)
 class PersonPage:
-    """Answers requests about one person's history."""
-
     desk: Desk
     token: Token = field(default_factory=Token.new)
-    """What every address begins with."""
     work: Work = field(default_factory=lambda: Work(threads=2, seconds=SECONDS))
-    """Where pages are made."""
     finishing: Finishing = field(default_factory=Finishing)
-    """Where things are done."""
 
     def app(self, hosts: Hosts) -> Gate:
-        """The application, behind its gate."""
         return Gate(
             self._answer, hosts, self._pages.refusal, methods=METHODS, longest=LONGEST,
             token=self.token, headers=HEADERS,
