@@ -1,4 +1,4 @@
-"""Ct.read, release, plan, inspect, withdraw."""
+"""The public verbs: read, release, plan, inspect, withdraw."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
 from crowdtally.records.locate import Sources
 from crowdtally.records.start import starter
-
-# The public verbs: the only place, with the command line, that knows curator and reader.
 
 _logger = logging.getLogger("crowdtally")
 
@@ -205,7 +203,7 @@ def surroundings(
     purpose: str | None = None,
     request_id: str | None = None,
 ) -> tuple[Outside, object]:
-    """What is around a release, and what keeps its temporary folder alive."""
+    """What a release needs around it, and what keeps its temporary folder alive."""
     start_engine = starter(
         engine, {} if engine_settings is None else engine_settings, sources.every
     )
@@ -330,7 +328,7 @@ def inspect(
         return look_into(subject, starter(engine, settings, subject.sources.every))
 
 
-# A published release is called back: in the ledger first, then for its readers.
+# A published release is withdrawn: in the ledger first, then for its readers.
 #
 # The order matters. A note without an entry would be one that nobody vouches for; an entry
 # without a note is completed by running this again.

@@ -152,11 +152,7 @@ def _fail(code: int, words: str) -> NoReturn:
 
 @contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Whatever an interruption becomes in the libraries it passes through, we know it was one.
-
-    A program that is told to end (SIGTERM), or whose terminal is closed (SIGHUP), clears up in the
-    same way.
-    """
+    """Note that a signal interrupted the program, whatever libraries turn it into."""
     noted: list[int] = []
 
     def note(number: int, frame: object) -> None:

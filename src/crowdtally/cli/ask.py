@@ -1,4 +1,4 @@
-"""Top, sum, recommend, changes, describe."""
+"""Commands that ask a release: top, sum, recommend, changes, describe."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import typer
 from crowdtally.cli import options, syntax
 from crowdtally.cli import output as answering
 from crowdtally.errors import InputError
-
-# ``crowdtally top`` and ``crowdtally sum``: questions to a release.
 
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A release's folder.")]
 
@@ -57,8 +55,6 @@ def sum_cells(
     """
     answering.Showing(wanted, as_json, output).show(answering.opened(release, labels).sum(where))
 
-
-# ``crowdtally recommend``: what to show, in a context or beside an item.
 
 _BY = ("popular", "special")
 
@@ -118,8 +114,6 @@ def _lines(path: Path) -> Iterable[str]:
     return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
 
 
-# ``crowdtally changes``: what rose and fell between two releases.
-
 OF = ("counts", "shares")
 
 
@@ -154,8 +148,6 @@ def changes(
     contexts = syntax.several_values(context or [])
     showing.show(compare(before, after, fdr=fdr, of=of, k=k, context=contexts))
 
-
-# ``crowdtally describe``: a release in plain words.
 
 _WIDEST = 100
 

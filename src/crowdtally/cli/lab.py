@@ -1,4 +1,4 @@
-"""Lab audit, compare; plug-ins."""
+"""Commands of the lab: compare, audit, audit-request."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ from crowdtally.cli.request import takes_counted, takes_request
 if TYPE_CHECKING:
     from crowdtally.lab.auditing.certify import Audit
     from crowdtally.lab.comparison.compare import Comparison
-
-
-# ``crowdtally lab audit`` and ``crowdtally lab audit-request``.
 
 
 @options.command
@@ -131,9 +128,6 @@ def _show_audit(found: Audit, output: Path | None, as_json: bool) -> None:
         for row in found.leaks:
             print(f"crowdtally: {row.sentence()}", file=sys.stderr)
         raise typer.Exit(1)
-
-
-# ``crowdtally lab compare``.
 
 
 def _tried(flag: str) -> Any:
@@ -278,8 +272,6 @@ def _show_comparison(found: Comparison, output: Path, as_json: bool) -> None:
         print(line)
     print(f"{advice}\n\nThe page: {page}")
 
-
-# ``crowdtally lab …``: what a researcher with the true data does. Nothing of it is private.
 
 app = typer.Typer(
     cls=PluggableGroup,

@@ -1,4 +1,4 @@
-"""Ledger commands."""
+"""Commands of the ledger."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from crowdtally.ledger import Ledger
     from crowdtally.ledger.charge import Json
     from crowdtally.ledger.show import Grouping, Shown
-
-
-# ``crowdtally ledger backup`` and ``import``: keeping the record over the years.
 
 
 @options.command
@@ -58,9 +55,6 @@ def bring(
     print("Two ledgers with one record are two budgets: let no other copy be charged.")
 
 
-# ``crowdtally ledger grant``: who may do what on a PostgreSQL server.
-
-
 @options.command
 def grant(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the PostgreSQL server.")],
@@ -87,8 +81,6 @@ def grant(
     else:
         print("-- Nothing was changed. As an officer, run this with psql, or add --run.")
 
-
-# ``crowdtally ledger …``: what was spent, and what may be.
 
 app = typer.Typer(
     help="The privacy budget: create, limit, show, verify, export, void, backup, import.",

@@ -1,4 +1,4 @@
-"""Shared options, help groups, completion."""
+"""Options of commands: from docstrings, in groups, with completion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crowdtally.errors import UsageError
 
 # Help in groups: what everyone needs first, then the rest by what it is about.
 #
-# The group of an option is declared with it; ``docs/cli.md`` has its tables from the same groups.
+# The section of a docstring is the group of its options; ``docs/cli.md`` has the same groups.
 
 TITLES = {
     "first": "What everyone needs",
@@ -267,9 +267,8 @@ _, _SHARED = described(
 def parameters_of(run: Any, known: dict[str, Any] | None = None) -> dict[str, Parameter]:
     """The arguments and options of a function, as Typer wants them.
 
-    Args:
-        run: the function; parameters that nothing describes are left out.
-        known: names in its annotations that are not imported when it runs.
+    Parameters that nothing describes are left out. ``known`` are names in annotations that are
+    not imported at run time.
     """
     about = {**_SHARED, **described(run.__doc__ or "")[1]}
     hints = get_type_hints(run, {**run.__globals__, **(known or {})}, include_extras=True)

@@ -1,4 +1,4 @@
-"""Answers, progress (rich), prompts."""
+"""What commands print: answers, questions, progress."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ _ESCAPE = "crowdtally-escape"
 def printing() -> Iterator[None]:
     """Print in any encoding, and go on where the reader has gone, as in ``top … | head``.
 
-    The exit code then still says how the work ended, and no release stops half-way because nobody
-    reads what it tells.
+    So the exit code still says how the work ended, and no release stops half-way.
     """
     codecs.register_error(_ESCAPE, _escaped)
     with ExitStack() as stack:
@@ -102,16 +101,9 @@ Format = Annotated[str | None, options.words(FORMATS)]
 
 
 class Answered(Protocol):
-    """What any answer can do."""
-
-    def to_csv(self) -> str:
-        """As CSV."""
-
-    def to_json(self) -> str:
-        """As JSON."""
-
-    def write(self, path: Path) -> Path:
-        """As a file."""
+    def to_csv(self) -> str: ...
+    def to_json(self) -> str: ...
+    def write(self, path: Path) -> Path: ...
 
 
 class Showing:

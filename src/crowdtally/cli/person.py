@@ -1,4 +1,4 @@
-"""Person commands."""
+"""Commands for one person, on their own device."""
 
 from __future__ import annotations
 
@@ -100,10 +100,7 @@ def public_from(
 
 
 def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the public options beside its own.
-
-    The command's first parameter receives a function that makes the plan.
-    """
+    """Give a command the public options, and first a function that makes the plan."""
     return _takes(command, plan_from)
 
 
@@ -188,9 +185,6 @@ def _read(file: str, item: str | None, category: str | None, separator: str | No
     return read_catalogue(file, item=item, category=category, separator=separator)
 
 
-# ``crowdtally person page``.
-
-
 @takes_public
 def page(
     read: Callable[[], Any],
@@ -239,9 +233,6 @@ def page(
 
     serve(desk, port=port, ready=ready, tell=lambda words: print(words, file=sys.stderr))
     remark("stopped.")
-
-
-# ``crowdtally person perturb``.
 
 
 @takes_plan
@@ -330,9 +321,6 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else plainly(value)
 
 
-# ``crowdtally person levels``.
-
-
 @takes_plan
 def levels(
     make_plan: Callable[[], Any],
@@ -360,9 +348,6 @@ def levels(
         own = history_from(history, plan.catalogue, drop_unknown=drop_unknown)
         mine = list(own_counts(own).items())
         print("\n".join(table(("category", "yours"), mine)), file=sys.stderr)
-
-
-# ``crowdtally person show``.
 
 
 @takes_plan
@@ -431,8 +416,6 @@ def _print(said: list[str], rows: list[CategoryRow], draws: list[Draw]) -> None:
         print(f"\nDraw {draw.number} is stored. It has {len(draw.perturbed.items):,} items:")
         print(", ".join(map(str, draw.perturbed.items)))
 
-
-# ``crowdtally person …``: for one person, on their own device. Nobody else is trusted.
 
 app = typer.Typer(
     help="For one person, on their own device: perturb a history before anything of it leaves.",

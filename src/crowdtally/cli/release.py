@@ -1,4 +1,4 @@
-"""Release, plan, inspect."""
+"""Commands that read records: release, inspect; and plan, which reads none."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from crowdtally.curator.request.request import Request
     from crowdtally.format import Published
     from crowdtally.ledger import Charged
-
-
-# ``crowdtally release``.
 
 
 @requesting.takes_request
@@ -157,9 +154,9 @@ def _check_output(output: Path | None, dry_run: bool) -> None:
 
 @contextmanager
 def _together(check: Callable[[], None]) -> Iterator[None]:
-    """Make a check too, and tell what it found beside what else is wrong: one slip hides no other.
+    """Make a check too, and report both what it found and what else is wrong.
 
-    A wrong option is told first, and decides the exit code: it needs no reading to be seen.
+    A wrong option comes first, and decides the exit code: it needs no reading to be seen.
     """
     from crowdtally.errors import CrowdtallyError, UsageError
 
@@ -201,8 +198,6 @@ def _found(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 _KINDS_OF_CELLS = {"items": "items", "edges": "items in context", "cells": "cells"}
-
-# ``crowdtally plan``.
 
 
 @requesting.takes_request
@@ -272,9 +267,6 @@ def show_plan(plan: Plan, as_json: bool, account: requesting.Account) -> None:
     print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {' '.join(standing.sentences())}")
     for line in lines(facts):
         print(line)
-
-
-# ``crowdtally inspect``.
 
 
 def _unused(*flags: str) -> Any:

@@ -1,4 +1,4 @@
-"""Request options; ledger and dataset."""
+"""The options that describe a request, and the account that it is charged to."""
 
 from __future__ import annotations
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     Check = Callable[[Sources, Epsilon, Delta], None]
     from crowdtally.ledger import Balance, Charged, Ledger
 
-
-# The options that describe a release, put together: what ``release`` and ``plan`` share.
-#
-# How each looks stands in ``options.py``.
 
 Value = TypeVar("Value")
 
@@ -115,7 +111,6 @@ def request_of(
         split (NAME=SHARE,…): Exact shares of epsilon; a plan prints the usual ones.
         delta (D): The chance of exceeding epsilon, such as 1e-9.
     """
-    from crowdtally.cli.syntax import domain_of
     from crowdtally.core.privacy import Delta, Epsilon
     from crowdtally.curator.bounding.rules import Discover
     from crowdtally.curator.request.declare import declare
@@ -154,7 +149,7 @@ def request_of(
     if check is not None and exact_epsilon is not None:
         check(sources, exact_epsilon, exact_delta)
     discovers = isinstance(options["method"], Discover)
-    domain = domain_of(sources, items, values, discover=discovers)
+    domain = syntax.domain_of(sources, items, values, discover=discovers)
     if exact_epsilon is None:
         return make_subject(declaration, domain, sources=sources, **options)
     return make_request(
@@ -172,9 +167,9 @@ def subject_of(**given: Any) -> Subject:
 
 
 def takes_subject(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all options of a request, of which ``--epsilon`` may be left out.
+    """Give a command all options of a request; ``--epsilon`` may be left out.
 
-    The command's first parameter receives a function that says what would be counted.
+    Its first argument is a function that says what would be counted.
     """
     shared = _shared()
     shared["epsilon"] = shared["epsilon"].replace(default=None)
@@ -198,7 +193,7 @@ def named_method(method: object, top: int | None, discover: str | None) -> objec
 def takes_counted(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say what is counted, and none of how and at what cost.
 
-    Its first parameter receives a function that says what would be counted.
+    Its first argument is a function that says what would be counted.
     """
     without = ("split", "delta", "method", "top", "discover", "noise", "summary", "transform")
 
@@ -250,7 +245,7 @@ def _taking(
 
 # The ledger and the dataset that a request is charged to, as they were typed.
 #
-# Closed by default: a name that nobody made is refused, before any list or record is read, since
+# An unknown name is refused, before any list or record is read, since
 # a slip in it would be a budget of its own. Only one's own ledger, at a terminal, is made on
 # first use.
 
@@ -267,8 +262,7 @@ class Account:
     def check(self, sources: Sources, epsilon: Epsilon, delta: Delta) -> None:
         """Refuse a request that the ledger does not allow, before any list is read.
 
-        With a δ it may be paid for in ρ, of which nothing is known yet: a dataset that counts it is
-        asked once the request is whole.
+        A request with δ may be paid for in ρ, which is not known before the request is whole.
         """
         self.standing(sources, epsilon, delta, whole=False)
 
@@ -283,12 +277,7 @@ class Account:
     ) -> Standing:
         """Where the dataset stands, if the request fits; looking makes no ledger.
 
-        Args:
-            sources: where the records are.
-            epsilon: ε of the request.
-            delta: its δ.
-            rho: what it is paid for in, where that is ρ.
-            whole: whether it is known what it is paid for in.
+        ``rho`` is what it is paid for in, if that is ρ; known only when the request is ``whole``.
         """
         from crowdtally.curator.dataset import counts_rho, dataset_of
         from crowdtally.ledger import Balance
@@ -410,11 +399,7 @@ def made_before(ledger: str | None, request_id: str | None) -> Charged | None:
 def unless_known(
     look_up: Callable[[], Charged | None], check: Callable[..., None]
 ) -> Callable[..., None]:
-    """A check that holds nothing against a request that was charged before, or is just now.
-
-    Its own charge may be what leaves no budget, and its release what is in the way; what follows
-    from that is for the main line to say.
-    """
+    """The same check, which passes a request that was charged before: that may be why it fails."""
     from crowdtally.errors import CrowdtallyError
 
     def checked(*given: Any) -> None:

@@ -1,4 +1,4 @@
-"""Report, serve, export, withdraw."""
+"""Commands that share a release: report, serve, export, withdraw."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from crowdtally.cli import options
 from crowdtally.cli import output as answering
 from crowdtally.cli.ask import ReleaseArgument
 from crowdtally.errors import UsageError
-
-# ``crowdtally report``: a release as one printable page.
 
 
 @options.command
@@ -53,9 +51,6 @@ def _targets(output: Path | None, pdf: bool, as_json: bool) -> list[Path]:
     return list(dict.fromkeys([output, output.with_suffix(".pdf")] if pdf else [output]))
 
 
-# ``crowdtally serve``: releases as pages to explore, on this machine.
-
-
 @options.command
 def serve(
     releases: Annotated[list[str], typer.Argument(metavar="RELEASE…", help="Folders of releases.")],
@@ -93,9 +88,6 @@ def serve(
     print("stopped.", file=sys.stderr)
 
 
-# ``crowdtally export``: what a release says about itself, for others.
-
-
 @options.command
 def export(
     release: ReleaseArgument,
@@ -122,9 +114,6 @@ def export(
     print(answering.opened(release, labels).export(**{asked.form: asked.target}))
     if asked.form in FORMS:
         options.remark(quiet)(FORMS[asked.form].to_add)
-
-
-# ``crowdtally withdraw``: call a published release back.
 
 
 @options.command

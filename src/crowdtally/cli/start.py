@@ -1,4 +1,4 @@
-"""Demo, check."""
+"""The demo and the check."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import typer
 
 from crowdtally.cli import options
 from crowdtally.errors import CrowdtallyError, UsageError
-
-# ``crowdtally demo``.
 
 _FEWEST = 1000
 
@@ -89,8 +87,6 @@ def _free(name: str) -> Path:
     numbered = (Path(name if n == 1 else f"{name}-{n}") for n in itertools.count(1))
     return next(path for path in numbered if not path.exists())
 
-
-# ``crowdtally check``: a self-test of the installation, or a release looked at as a whole.
 
 _CheckedArgument = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Sequential and zCDP."""
+"""What charges cost: pure ε and δ by sequential composition, ρ by zCDP."""
 
 from __future__ import annotations
 

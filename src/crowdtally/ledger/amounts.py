@@ -1,4 +1,4 @@
-"""Loss, exact text, amounts for people."""
+"""Amounts of ε, δ and ρ: exact text for the record, words for people."""
 
 from __future__ import annotations
 

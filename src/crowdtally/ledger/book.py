@@ -1,4 +1,4 @@
-"""Checked view of one transaction; the same request again."""
+"""A checked view of one transaction, and requests that are made again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Part, Charge, Parameters asked for; canonical JSON."""
+"""What a release charges and was asked for, and the canonical JSON that is hashed."""
 
 from __future__ import annotations
 
@@ -137,10 +137,7 @@ _known_amount = lru_cache(maxsize=4096)(from_text)
 
 
 class Recorded:
-    """A dataclass whose fields are recorded under their names; each type has one form.
-
-    Texts must not be empty.
-    """
+    """A dataclass that is recorded field by field, in one form for each type."""
 
     called: ClassVar[str]
     """What a message calls it."""
@@ -230,7 +227,7 @@ class Part:
     def fields(self) -> dict[str, Json]:
         return {
             "name": self.name,
-            **_amount_fields(self.loss),
+            **amount_fields(self.loss),
             "selects": self.selects,
             "mechanism": self.mechanism,
             "parameters": dict(self.parameters),
@@ -284,7 +281,7 @@ class Charge:
     def fields(self) -> dict[str, Json]:
         return {
             "release": self.release_id,
-            **_amount_fields(self.loss),
+            **amount_fields(self.loss),
             "parts": [part.fields() for part in self.parts],
             "versions": exact_json(self.versions, "versions"),
         }
@@ -330,7 +327,7 @@ def _parts(text: str) -> tuple[Part, ...]:
     return tuple(map(Part.read, json.loads(text)))
 
 
-def _amount_fields(loss: Loss) -> dict[str, Json]:
+def amount_fields(loss: Loss) -> dict[str, Json]:
     return {name: to_text(getattr(loss, name)) for name in ("epsilon", "delta", "rho")}
 
 

@@ -23,8 +23,6 @@ from crowdtally.ledger.charge import (
 from crowdtally.ledger.errors import DamagedLedgerError, LedgerError
 from crowdtally.ledger.provenance import Sources, StagedFolder
 
-# What was done: frozen, versioned events that never change meaning.
-#
 # An event states facts (mechanisms, parameters, exact ε, δ and ρ, units, versions), never what
 # they cost in total: that is the accountant's word. Each kind has one version. Another kind or
 # version is refused, because guessing at a privacy loss could make it free.
@@ -89,7 +87,7 @@ class Reserved:
 
 @dataclass(frozen=True)
 class Drawing(Recorded):
-    """Noise may be drawn from here on: what was charged can no longer be taken up again."""
+    """Noise may be drawn from here on: no other run can continue this charge."""
 
     kind: ClassVar[str] = "drawing"
     version: ClassVar[int] = 1
@@ -135,7 +133,7 @@ class Voided(Recorded):
 
 @dataclass(frozen=True)
 class Withdrawn(Recorded):
-    """A published release was called back; its charge stays."""
+    """A published release was withdrawn; its charge stays."""
 
     kind: ClassVar[str] = "withdrawn"
     version: ClassVar[int] = 1

@@ -1,4 +1,4 @@
-"""Ledger, the public class."""
+"""The ledger: nothing is released that was not first charged, durably."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from crowdtally.ledger.verify import Verification, require_recent, verify
 if TYPE_CHECKING:
     from crowdtally.ledger.database.store import Page, Store
 
-
-# The way into a ledger's book: every transaction on a record that was looked at.
 
 T = TypeVar("T")
 
@@ -60,8 +58,6 @@ class Access:
             self._looked_at = True
 
 
-# The ledger: nothing is released that was not first charged, durably.
-#
 # ``reserve``, then ``start_drawing`` before the first noise; ``mark_published`` when the release
 # is written and before anybody can find it. Nothing in this module gives a charge back by itself;
 # ``void`` is a person's statement and stays on the record.
@@ -94,7 +90,6 @@ class Ledger:
         return cls(store)
 
     def close(self) -> None:
-        """Let go of a server's connection; also happens by itself, and at the end of a ``with``."""
         self._store.close()
 
     def __enter__(self) -> Ledger:
@@ -248,10 +243,8 @@ class Ledger:
     ) -> None:
         """Record, before the first draw, that there may be one; once, and only if reserved.
 
-        Args:
-            reservation_id: Its reservation.
-            staged: The folder, existing already, in which the release is being written; ``void``
-                refuses while it exists.
+        ``staged`` is the folder in which the release is being written: ``void`` refuses while it
+        exists.
         """
         folder = None if staged is None else StagedFolder.of(staged)
         self._access.write(lambda book: transactions.start_drawing(book, reservation_id, folder))
@@ -259,9 +252,7 @@ class Ledger:
     def mark_published(self, reservation_id: str, sha256: str) -> None:
         """Record that the release is written, before it gets its name; once, and only if drawn.
 
-        Args:
-            reservation_id: Its reservation.
-            sha256: SHA-256 of its ``release.json``, in hexadecimal.
+        ``sha256`` is that of its ``release.json``, in hexadecimal.
         """
         event = MarkedPublished(reservation_id, checked_sha256(sha256))
         self._access.write(lambda book: transactions.mark_published(book, event))
@@ -270,12 +261,7 @@ class Ledger:
         """Give a charge back on the word of a person who is certain that nothing left the machine.
 
         The statement and its reason stay on the record. Refused while the folder in which the
-        release was being written exists, or cannot be looked for.
-
-        Args:
-            reservation_id: Which charge.
-            reason: Why, in the person's words.
-            delete_staged: Whether to delete that folder first.
+        release was being written exists, unless it is deleted first, or cannot be looked for.
         """
         words(reason, "the reason of a void")
         found = self.verify()  # the one thing that lowers a sum: not on a record in doubt
@@ -288,11 +274,9 @@ class Ledger:
         )
 
     def withdraw(self, release_id: str, reason: str) -> Charged:
-        """Call a published release back, on the record; its charge stays.
+        """Withdraw a published release, on the record; its charge stays.
 
-        Args:
-            release_id: The release, as its ``release.json`` calls it.
-            reason: Why, in a person's words, for its readers.
+        ``release_id`` is what its ``release.json`` says; ``reason`` is for its readers.
         """
         words(reason, "the reason of a withdrawal")
         found = self.charge_of_release(release_id)
@@ -344,8 +328,7 @@ class Ledger:
     def verify(self, anchor: Head | None = None) -> Verification:
         """Read the whole record again and say what does not hold.
 
-        Args:
-            anchor: A head that was kept elsewhere; shows whether this is an older copy.
+        An ``anchor``, a head that was kept elsewhere, shows whether this is an older copy.
         """
         return verify(self._store, anchor)
 
@@ -363,11 +346,7 @@ class Ledger:
     def backup(self, path: str | os.PathLike[str]) -> Head:
         """Copy the whole record into a new file that can be read and verified, not charged.
 
-        Args:
-            path: The file; it must not exist. It appears when it is whole and verified.
-
-        Returns:
-            The head of the copy, which is that of the ledger when it was copied.
+        The file must not exist; it appears when it is whole and verified. Returns its head.
         """
         from crowdtally.ledger.transfer import backup
 
@@ -399,10 +378,8 @@ class Ledger:
     def grants(self, role: str, *, officer: bool = False, run: bool = False) -> tuple[str, ...]:
         """The SQL that lets a role of the PostgreSQL server charge and read, and nothing more.
 
-        Args:
-            role: Its name, as the server spells it.
-            officer: Whether it may also make datasets, change limits and void.
-            run: Whether to carry it out; only for officers.
+        An ``officer`` may also make datasets, change limits and void. With ``run``, which only
+        officers may ask for, the SQL is carried out.
         """
         from crowdtally.ledger.database.grants import grants  # SQLAlchemy
 

@@ -1,4 +1,4 @@
-"""Names, source hashes, authors, staged folders."""
+"""Who added an entry, what was charged for it, and where the unfinished release is."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from typing import Any, ClassVar
 
 from crowdtally.errors import UsageError
 from crowdtally.ledger.charge import Recorded
-
-# Who added an entry, as the system says: no word of it is taken from the environment.
 
 
 @dataclass(frozen=True)

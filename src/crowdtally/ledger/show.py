@@ -1,4 +1,4 @@
-"""Ledger show: words and JSON."""
+"""What ``crowdtally ledger show`` says, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from textwrap import wrap
 from typing import Any, Literal, get_args
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.ledger.amounts import Loss, amount, stated, to_text
+from crowdtally.ledger.amounts import Loss, amount, stated
 from crowdtally.ledger.balance import Balance
 from crowdtally.ledger.chain import Entry
-from crowdtally.ledger.charge import Json, loss_fields, unit_fields
+from crowdtally.ledger.charge import Json, amount_fields, loss_fields, unit_fields
 from crowdtally.ledger.events import Created, LimitSet
 from crowdtally.ledger.history import Charged, Charges
 from crowdtally.ledger.provenance import Author, Sources
@@ -51,13 +51,7 @@ class Group:
 
 
 def shown(balances: Sequence[Balance], entries: Iterable[Entry]) -> list[Shown]:
-    """Each dataset with its history.
-
-    Args:
-        balances: Where the datasets stand that are to be shown.
-        entries: The whole record: which datasets share a source is seen in all of it. It is gone
-            through once, and no entry is kept.
-    """
+    """Each dataset with its history; ``entries`` are the whole record, of which none is kept."""
     histories = {balance.dataset: _History() for balance in balances}
     owners: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
@@ -229,13 +223,7 @@ def groups_json(dataset: str, groups: Iterable[Group]) -> dict[str, Json]:
     return {
         "dataset": dataset,
         "groups": [
-            {
-                "name": group.name,
-                "charges": group.charges,
-                "epsilon": to_text(group.spent.epsilon),
-                "delta": to_text(group.spent.delta),
-                "rho": to_text(group.spent.rho),
-            }
+            {"name": group.name, "charges": group.charges, **amount_fields(group.spent)}
             for group in groups
         ],
     }
@@ -264,12 +252,11 @@ def _labelled(label: str, text: str | None, *, whole: bool = False) -> list[str]
 
 @lru_cache(maxsize=1024)
 def _wrapped(text: str, width: int) -> tuple[str, ...]:
-    """The text in lines; purposes and parameters repeat from charge to charge."""
+    """Cached: purposes and parameters repeat from charge to charge."""
     return tuple(wrap(plain(text), width, **_WHOLE_WORDS))
 
 
 def _when(time: str) -> str:
-    """A recorded time without what every one of them has in common."""
     return plain(time).replace("T", " ").replace("+00:00", " UTC")
 
 
@@ -331,15 +318,12 @@ def _limits_json(limits: Limits) -> Json:
 
 def _charge_json(charge: Charged) -> dict[str, Json]:
     asked, withdrawn = charge.asked, charge.withdrawn
-    cost: Loss = charge.charge.loss
     return {
         "id": charge.id,
         "time": charge.time,
         "release": charge.charge.release_id,
         "unit": unit_fields(charge.unit),
-        "epsilon": to_text(cost.epsilon),
-        "delta": to_text(cost.delta),
-        "rho": to_text(cost.rho),
+        **amount_fields(charge.charge.loss),
         "state": charge.state,
         "by": charge.by.fields(),
         "source": asked.source,

@@ -1,4 +1,4 @@
-"""Create, reserve, draw, publish, void, withdraw."""
+"""What one transaction does: create, limit, reserve, draw, publish, void, withdraw."""
 
 from __future__ import annotations
 
@@ -301,9 +301,9 @@ def _voided(found: Charged) -> VoidedError:
 
 
 def _sources(book: Book, dataset: str, debtor: Debtor) -> tuple[set[str], tuple[str, ...]]:
-    """Hashes of the sources that are new to the dataset, and who else was charged for any.
+    """The hashes that are new to the dataset, and the other datasets that share a source.
 
-    A default name is refused where another dataset was charged for a source or is named after one.
+    A default name is refused where there is such a dataset, or one named after a source.
     """
     hashes = set(map(hashed, debtor.sources))
     met = book.met(hashes)

@@ -1,4 +1,4 @@
-"""Backup and import of ledgers."""
+"""Backups of a ledger, and moves to another place."""
 
 from __future__ import annotations
 
@@ -275,10 +275,7 @@ def _ended(origin: Place, ledger: Standing) -> Closing | None:
 
 
 def _require_out_of_use(original: str, ledger_id: str) -> None:
-    """Refuse a backup while the file that it was made of can be charged: one of them is enough.
-
-    Also where that file was moved since, as far as its way can be followed.
-    """
+    """Refuse a backup while its original can be charged, also where that was moved since."""
     seen: set[str] = set()
     at: str | None = original
     while at is not None and at not in seen:

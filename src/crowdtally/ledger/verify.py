@@ -141,7 +141,8 @@ class Audit:
         if known is not None or not self._gap:  # past a gap, go on from what the entry says
             self._require_follows(known, entry)
         self._follow_reservation(entry)
-        self._require_filed(entry)
+        if not entry.dataset or normal(entry.dataset) != entry.dataset:
+            self.note("is filed under a name that no dataset can have", entry.number)
 
     def _require_follows(self, known: Balance | None, entry: Entry) -> None:
         try:
@@ -179,10 +180,6 @@ class Audit:
             self.note("has a request id that an earlier entry has", entry.number)
         self._requests.add(request_id)
 
-    def _require_filed(self, entry: Entry) -> None:
-        if not entry.dataset or normal(entry.dataset) != entry.dataset:
-            self.note("is filed under a name that no dataset can have", entry.number)
-
 
 def verify(store: Store, anchor: Head | None = None) -> Verification:
     """Walk along the whole ledger; a database that cannot be read to its end is a problem too."""
@@ -205,11 +202,7 @@ def verify(store: Store, anchor: Head | None = None) -> Verification:
 
 
 def require_recent(page: Page) -> None:
-    """Refuse what ``verify`` would find in the last entries (of a usual ledger, in all of them).
-
-    The list of datasets and the file as SQLite sees it are looked at, too. The cost does not grow
-    for ever: what is older, and the structure of a very large file, are left to ``verify``.
-    """
+    """Refuse what ``verify`` would find in the last entries, at a cost that does not grow."""
     header = page.header()
     start = max(0, header.head.number - _RECENT)
     audit = Audit(header.id)

@@ -1,4 +1,4 @@
-"""Catalogue, popularity, shares."""
+"""The public catalogue, its popularity, and rounding within its groups."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from crowdtally.noise.draws import Draws
 
 # The public catalogue: which items there are, and the categories of each.
 #
-# Nothing about a person is in it. Items with the same set of categories are told apart by nothing
-# that is measured, so all of phase 1 and phase 2 works on the distinct sets, the *groups*.
+# Nothing about a person is in it. Nothing that is measured distinguishes items with the same set of
+# categories, so phase 1 and phase 2 work on the distinct sets, the *groups*.
 
 Places = NDArray[np.int64]
 
@@ -269,9 +269,7 @@ def in_widths(probabilities: NDArray[np.float64]) -> Widths:
 def systematic(widths: Widths, draws: Draws) -> NDArray[np.int64]:
     """The positions that are chosen: each with probability width/ONE, exactly.
 
-    Args:
-        widths: whole numbers in 0..ONE, for each item in its order; their sum is below 2^63.
-        draws: where the one offset comes from.
+    Widths are whole numbers in 0..ONE, whose sum is below 2^63.
     """
     if len(widths) and not (widths.min() >= 0 and widths.max() <= ONE):
         raise UsageError("a width must lie in 0..2^40.")
@@ -359,10 +357,8 @@ def _completed(widths: Widths, mass: int) -> Widths:
 def read_popularity(source: str | os.PathLike[str], catalogue: Catalogue) -> Popularity:
     """The weights in ``FILE[:COLUMN]``: a table of items and weights.
 
-    Args:
-        source: the file. Items stand in the column that is called as in the catalogue, else in the
-            first; weights in the named column, else in the other one of two.
-        catalogue: the public catalogue.
+    Items are in the column called as in the catalogue, else in the first; weights in the named
+    column, else in the other one of two.
     """
     file, named = file_and_column(os.fspath(source))
     found: dict[str | int, float] = {}

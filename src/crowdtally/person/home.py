@@ -1,4 +1,4 @@
-"""The person's folder; failures."""
+"""The person's own folder, and messages of failures."""
 
 from __future__ import annotations
 
@@ -184,17 +184,12 @@ def reserving() -> Iterator[None]:
         raise type(error)(f"{error} Nothing was drawn or released.") from error
 
 
-@contextmanager
-def starting(reserved: Reservation) -> Iterator[None]:
-    said = _saying(
+def starting(reserved: Reservation) -> AbstractContextManager[None]:
+    return _saying(
         f"Nothing was drawn or released. The charge stands (entry {reserved.id}): run the same "
-        "command again, which goes on without another charge."
+        "command again, which goes on without another charge.",
+        raced=True,
     )
-    with said:
-        try:
-            yield
-        except DrawnBeforeError as error:
-            raise _Told(_other_run(error)) from error
 
 
 def drawing(reserved: Reservation) -> AbstractContextManager[None]:
@@ -231,14 +226,6 @@ def placing(reserved: Reservation) -> AbstractContextManager[None]:
     )
 
 
-class _Told(Exception):
-    """A failure whose words are complete."""
-
-    def __init__(self, error: CrowdtallyError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
 def _other_run(error: DrawnBeforeError) -> DrawnBeforeError:
     return DrawnBeforeError(
         "another run of the same request draws at this moment, or has just done so: this one "
@@ -248,13 +235,13 @@ def _other_run(error: DrawnBeforeError) -> DrawnBeforeError:
 
 
 @contextmanager
-def _saying(words: str) -> Iterator[None]:
-    """Add to any failure what is true now."""
+def _saying(words: str, *, raced: bool = False) -> Iterator[None]:
+    """Add to any failure what is true now; ``raced``: another run may draw at this moment."""
     try:
         yield
-    except _Told as told:
-        raise told.error from told.__cause__
     except CrowdtallyError as error:
+        if raced and isinstance(error, DrawnBeforeError):
+            raise _other_run(error) from error
         raise type(error)(f"{error} {words}") from error
     except KeyboardInterrupt as error:
         raise StoppedError(f"interrupted. {words}") from error

@@ -1,4 +1,4 @@
-"""Levels of categories."""
+"""What a person allows for each category of items."""
 
 from __future__ import annotations
 

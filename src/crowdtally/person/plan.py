@@ -1,4 +1,4 @@
-"""Everything public about a perturbation; epsilon of a policy."""
+"""Everything public about a perturbation, and an ε from a public policy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from crowdtally.person.catalogue import Catalogue, Group
 from crowdtally.person.levels import Level, Levels, checked
 from crowdtally.person.scales import Rates, best_rates, most_used, verify
 
-# Everything public about a perturbation: who is measured, with how much noise, at what cost.
-#
 # A plan is made of the catalogue, ε and the levels alone. It never sees a history, so nothing in
 # it can depend on one, and whether it is refused cannot either.
 

@@ -71,12 +71,7 @@ class Store:
     ) -> Draw:
         """The draw of this request: the stored one, or a new one that is charged first.
 
-        Args:
-            history: the ids of its items.
-            plan: everything public.
-            again: whether to draw anew, and to be charged anew.
-            popularity: public weights that decide which items of a group are chosen.
-            draws: where randomness comes from; for tests.
+        ``again`` draws anew and charges anew; ``draws`` is for tests.
         """
         own = History.of(history, plan.catalogue)  # refused before anything is made
         if popularity is not None:
@@ -156,9 +151,8 @@ class Store:
 def _which(earlier: list[Charged], *, again: bool) -> tuple[int, Charged | None]:
     """Which draw of the request is meant, and its charge if there is one.
 
-    Without ``again`` the draw that was published first, now and ever after. A charge for which
-    nothing was drawn is of a run that died in between: it is taken up. One that was given back
-    counts for nothing.
+    Without ``again`` the draw that was published first. A charge without a draw is that of a run
+    that died in between, and is taken up. One that was given back does not count.
     """
     numbered = list(enumerate(earlier, 1))
     published = [pair for pair in numbered if pair[1].state == "published"]

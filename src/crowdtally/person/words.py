@@ -1,4 +1,4 @@
-"""What is revealed, in words."""
+"""What leaves the device and what that reveals at most, in words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from crowdtally.ledger.amounts import for_people
 from crowdtally.person.history import History
 from crowdtally.person.plan import Plan
 
-# What leaves the device, and what that reveals at most, in words.
-#
 # Every sentence is made of the plan and of what was spent: it is the same whatever the history.
 
 UNIT = PrivacyUnit("item")

@@ -119,10 +119,7 @@ def damaged(place: Place) -> DamagedLedgerError:
 
 
 def outcome_unknown(place: Place) -> UnknownOutcomeError:
-    """The connection broke between asking for the commit and the answer.
-
-    What follows from it depends on what was being recorded; whoever asked for it says so.
-    """
+    """The connection broke between asking for the commit and the answer."""
     return UnknownOutcomeError(
         f"the connection to the ledger {place} broke while an entry was being recorded, and "
         "whether it was is not known: `crowdtally ledger show` tells."

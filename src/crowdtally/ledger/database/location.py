@@ -1,4 +1,4 @@
-"""Path, URL, environment, system setting."""
+"""Where the ledger is: a path or URL, by option, environment or system setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PostgreSQL and its functions."""
+"""A ledger on PostgreSQL, and the two functions that write to it."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def make_functions(connection: Connection) -> None:
     source = _source()
     names = ", ".join(f"{schema}.{name}" for name in dict.fromkeys(_NAME.findall(source)))
     mark = f"COMMENT ON FUNCTION {schema}.{SIGNATURES[1]} IS '{_mark()}'"
-    # Without parameters the driver takes several statements at once, and % for itself.
+    # Without parameters the driver takes several statements at once, and % needs no escape.
     plain = {"no_parameters": True}
     for statements in (
         source.replace("@schema@", str(schema)),

@@ -1,4 +1,4 @@
-"""Transactions on either database."""
+"""Transactions on a ledger in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -62,23 +62,17 @@ class Page:
         rows = self._connection.execute(schema.HEADER).all()
         if len(rows) != 1 or not isinstance(rows[0].version, int):
             raise damaged(self._place)
-        facts = rows[0]
-        self._require_known(facts.version)
-        if not self._writes:
-            return self._header(facts.id, facts.number, facts.hash)
-        if isinstance(self._place, File):  # the transaction holds the whole file
-            return self._header(facts.id, facts.number, facts.hash, facts.closed)
-        held = self._connection.execute(postgres.HOLD).one()
-        return self._header(held.id, held.number, held.hash, held.closed, held.role)
-
-    def _header(
-        self, ledger_id: Any, number: Any, last: Any, closed: Any = None, role: str | None = None
-    ) -> Header:  # fmt: skip
-        if not (isinstance(ledger_id, str) and isinstance(number, int) and isinstance(last, str)):
+        found, role = rows[0], None
+        self._require_known(found.version)
+        if self._writes and not self.in_file:  # a file is held by the transaction itself
+            found = self._connection.execute(postgres.HOLD).one()
+            role = found.role
+        number, last = found.number, found.hash
+        if not (isinstance(found.id, str) and isinstance(number, int) and isinstance(last, str)):
             raise damaged(self._place)
-        if closed is not None:
-            raise LedgerError(f"nothing can be added to the ledger {self._place}: {closed}")
-        return Header(ledger_id, Head(number, last), role)
+        if self._writes and found.closed is not None:
+            raise LedgerError(f"nothing can be added to the ledger {self._place}: {found.closed}")
+        return Header(found.id, Head(number, last), role)
 
     def _require_known(self, version: int) -> None:
         if version != schema.FORMAT:
@@ -157,8 +151,6 @@ def _portions(values: Sequence[T]) -> Iterator[Sequence[T]]:
         yield values[start : start + _MOST_PARAMETERS]
 
 
-# Transactions on a ledger, wherever it is kept.
-#
 # A write runs alone (SQLite: ``BEGIN IMMEDIATE``; PostgreSQL: a lock on the ledger's one row),
 # and when it returns, what it wrote is on disk.
 

@@ -1,4 +1,4 @@
-"""Parameters, choices, buttons."""
+"""What an address and a form ask for, and what the buttons do."""
 
 from __future__ import annotations
 
@@ -176,11 +176,7 @@ class Desk:
         return np.argsort(-np.array(self.own), kind="stable").tolist()  # type: ignore[no-any-return]
 
     def plan(self, choice: Choice) -> Plan:
-        """What would be done to any history under this choice.
-
-        Raises:
-            UsageError: nothing is chosen yet, or the levels contradict each other.
-        """
+        """What would be done to any history under this choice; refused where nothing is chosen."""
         if not choice.epsilon:
             raise UsageError("Choose first how much one item may reveal.")
         wanted = self.policy if choice.epsilon == POLICY else choice.epsilon
@@ -298,10 +294,7 @@ class Deeds:
     def draw_again(self, choice: Choice, seen: int) -> Draw:
         """Another draw of this choice, charged anew.
 
-        Args:
-            choice: which.
-            seen: how many draws of it the person had before them: one that came since is the draw
-                that was asked for, by the same button.
+        The person had ``seen`` so many draws: one made since is what the same button asked for.
         """
         plan = self.desk.plan(choice)
         stored = self.desk.draws(plan)

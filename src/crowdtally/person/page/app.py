@@ -1,4 +1,4 @@
-"""Addresses."""
+"""Addresses of the person's pages, and what answers them."""
 
 from __future__ import annotations
 
@@ -223,11 +223,7 @@ def serve(
 ) -> None:
     """Serve the pages of a desk until a signal stops it; what was begun is finished first.
 
-    Args:
-        desk: whose history, and what may be done with it.
-        port: 0 for any that is free.
-        ready: is told the address, with its secret, once pages are answered.
-        tell: is told where the end takes longer.
+    ``ready`` gets the address, with its secret, once pages are answered.
     """
     for package in ("starlette", "uvicorn", "jinja2", "vl_convert", "babel"):
         needs(package, "a server of pages", "web")

@@ -1,4 +1,4 @@
-"""Facts and rows of pages."""
+"""The facts of the person's pages."""
 
 from __future__ import annotations
 
@@ -410,15 +410,19 @@ class Pages:
     def _render(self) -> Callable[..., str]:
         return rendering("crowdtally.person.page")
 
-    def _page(self, template: str, query: str, status: int = 200, **facts: Any) -> Response:
+    def _page(
+        self, name: str, asked: Asked, title: str, facts: dict[str, Any], status: int = 200
+    ) -> Response:
         from starlette.responses import HTMLResponse
 
         text = self._render(
-            template,
+            f"{name}.html",
+            title=title,
+            here="" if name == "overview" else name,
             stylesheet=gate.address("style.css").lstrip("/"),
             icon=gate.address("icon.svg").lstrip("/"),
             referrer=FORM_HEADERS["referrer-policy"],
-            query=query,
+            query=asked.choice.query(draw=asked.draw if name == "overview" else None),
             **facts,
         )
         return HTMLResponse(text, status)
@@ -432,27 +436,17 @@ class Pages:
 
     def overview(self, asked: Asked) -> Response:
         facts = overview_rows(self.desk, asked)
-        query = asked.choice.query(draw=asked.draw)
-        return self._page(
-            "overview.html", query, 400 if facts["why"] else 200,
-            title="Your history, with noise", here="", **facts,
-        )  # fmt: skip
+        title, status = "Your history, with noise", 400 if facts["why"] else 200
+        return self._page("overview", asked, title, facts, status)
 
     def levels(self, asked: Asked) -> Response:
-        facts = level_rows(self.desk, asked)
-        title = "Levels of categories"
-        return self._page("levels.html", asked.choice.query(), title=title, here="levels", **facts)
+        return self._page("levels", asked, "Levels of categories", level_rows(self.desk, asked))
 
     def again(self, asked: Asked) -> Response:
-        facts = drawn_before(self.desk, asked)
-        title = "Draw again?"
-        return self._page("again.html", asked.choice.query(), title=title, here="again", **facts)
+        return self._page("again", asked, "Draw again?", drawn_before(self.desk, asked))
 
     def so_far(self, asked: Asked) -> Response:
-        facts = released(self.desk)
-        title = "So far"
-        return self._page("so-far.html", asked.choice.query(), title=title, here="so-far", **facts)
+        return self._page("so-far", asked, "So far", released(self.desk))
 
     def unfinished(self, asked: Asked) -> Response:
-        title, query = "This draw is not finished", asked.choice.query()
-        return self._page("unfinished.html", query, 409, title=title, here="unfinished")
+        return self._page("unfinished", asked, "This draw is not finished", {}, 409)
