@@ -137,9 +137,9 @@ def read(row: Row, previous: str | None) -> Entry:
 # parsed once. Pieces that are each the canonical text of a value, put together between the keys of
 # an object in their order, are the canonical text of that object. So a piece that was cut at the
 # wrong place is refused as such, and how the cuts were found does not matter.
-_PIECES = re.compile(
-    r'\{"balance":(\{.*?\}),"by":(\{.*?\}),"dataset":(".*?"),"event":(\{.*\}),"number":(\d+),'
-    r'"time":(".*?")\}'
+_PIECES = re.compile(  # atomic groups: a long text that does not fit is refused in linear time
+    r'(?>\{"balance":(\{.*?\}),"by":)(?>(\{.*?\}),"dataset":)(?>(".*?"),"event":)'
+    r'(\{.*\}),"number":(\d+),"time":("[^"]*")\}'
 )
 
 
