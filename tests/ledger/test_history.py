@@ -157,6 +157,12 @@ def test_pieces() -> None:
             chain._value(text)
 
 
+def test_a_long_entry_that_does_not_fit_is_refused_at_once() -> None:
+    keys = '{"a":{},"by":{},"dataset":"d","event":{},"number":1,"time":""}'
+    body = f'{{"balance":{keys},"by":{keys},"event":[{",".join([keys] * 3000)}],"z":1}}'
+    assert chain._quickly(Row(1, "d", "drawing", None, body, "")) is None
+
+
 def test_memory_is_bounded() -> None:
     for remembered in (chain._author, chain._balance, chain._time, charges._parts):
         assert remembered.cache_info().maxsize
