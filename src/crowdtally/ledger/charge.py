@@ -179,7 +179,7 @@ def _some_loss(recorded: Any) -> Loss:
 
 
 _READERS = {"Loss": _some_loss, "Loss | None": read_loss, "PrivacyUnit | None": read_unit}
-"""How a field is read, by its annotation; others are taken as they are, and checked by their class."""
+"""How a field is read, by its annotation; others are taken as they are, and checked later."""
 _LONGEST_ID = 200
 
 
