@@ -90,6 +90,7 @@ class Ledger:
         return cls(store)
 
     def close(self) -> None:
+        """Close a server's connection; happens by itself too, and at the end of a ``with``."""
         self._store.close()
 
     def __enter__(self) -> Ledger:
