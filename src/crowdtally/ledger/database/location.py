@@ -107,6 +107,7 @@ class Server:
 
     @property
     def secrets(self) -> tuple[str, ...]:
+        """What no message may repeat."""
         parts = urlsplit(self.url)
         found = re.findall(r"(?:^|&)[^=&]*pass[^=&]*=([^&]*)", parts.query)
         return tuple(
