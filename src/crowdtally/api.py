@@ -1,4 +1,4 @@
-"""Ct.read, release, plan, inspect, withdraw."""
+"""The public verbs: read, release, plan, inspect, withdraw."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
 from crowdtally.records.locate import Sources
 from crowdtally.records.start import starter
-
-# The public verbs: the only place, with the command line, that knows curator and reader.
 
 _logger = logging.getLogger("crowdtally")
 
@@ -205,7 +203,7 @@ def surroundings(
     purpose: str | None = None,
     request_id: str | None = None,
 ) -> tuple[Outside, object]:
-    """What is around a release, and what keeps its temporary folder alive."""
+    """What a release needs around it, and what keeps its temporary folder alive."""
     start_engine = starter(
         engine, {} if engine_settings is None else engine_settings, sources.every
     )
@@ -330,7 +328,7 @@ def inspect(
         return look_into(subject, starter(engine, settings, subject.sources.every))
 
 
-# A published release is called back: in the ledger first, then for its readers.
+# A published release is withdrawn: in the ledger first, then for its readers.
 #
 # The order matters. A note without an entry would be one that nobody vouches for; an entry
 # without a note is completed by running this again.
@@ -340,20 +338,14 @@ _LONGEST = 2000
 
 @dataclass(frozen=True)
 class CalledBack:
-    """What a withdrawal did."""
-
     folder: Path
-    """The release."""
     note: WithdrawalNote
     """When and why, as the ledger has it."""
     charged: Charged
-    """The charge, which stays."""
     again: bool
     """Whether the ledger had recorded it before; then nothing was added to it."""
     asked: str
-    """The reason that was given now."""
     found: WithdrawalNote | None
-    """The note that the folder had before."""
 
     def __str__(self) -> str:
         return "\n".join([str(self.note), *self._recorded(), self._noted(), self._charge()])

@@ -1,4 +1,4 @@
-"""`crowdtally check`: installation and release."""
+"""A self-test of the installation, and a check of a release beside its ledger."""
 
 from __future__ import annotations
 
@@ -86,16 +86,11 @@ def _release(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Checkup:
-    """What was checked, and found to be right."""
-
     release: str
-    """The release's id."""
     checked: tuple[str, ...]
-    """Each finding, in words."""
     ledger: str | None = None
-    """What the ledger says: ``matches``; None where none was asked."""
     withdrawn: WithdrawalNote | None = None
-    """When and why it was called back, by its note or by the ledger; None if it was not."""
+    """When and why it was withdrawn, by its note or by the ledger; None if it was not."""
     incomplete: str | None = None
     """What the folder lacks so that its readers are told; None where it lacks nothing."""
 
@@ -110,11 +105,7 @@ class Checkup:
 
 
 def check_release(published: Published, ledger: Ledger | None = None) -> Checkup:
-    """Look at every row of a loaded release, and compare it with the ledger that paid for it.
-
-    Raises:
-        InputError: something is damaged, or is not what was published.
-    """
+    """Check every row of a loaded release, and compare it with the ledger that paid for it."""
     checked = [
         f"release.json: the fields of {published.schema}, each with its type and in agreement"
     ]

@@ -30,7 +30,7 @@ from crowdtally.ledger import (
 )
 from crowdtally.ledger.chain import Row, link, read
 from crowdtally.ledger.charge import canonical
-from crowdtally.ledger.events import _READERS, parse, record
+from crowdtally.ledger.events import _EVENTS, parse, record
 from kit.ledgers import ROW, SHA, USER, charge
 
 THIRD = Loss(Fraction(1, 3), Fraction(1, 10**9))
@@ -65,7 +65,7 @@ EVENTS: list[Event] = [
 
 def test_every_kind_is_tried() -> None:
     tried = {(event.kind, event.version) for event in EVENTS}
-    assert tried == _READERS.keys()
+    assert tried == _EVENTS.keys()
     assert len({kind for kind, _ in tried}) == len(tried), "each kind has one version"
 
 

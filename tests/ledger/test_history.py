@@ -6,7 +6,7 @@ import json
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,9 +14,9 @@ import pytest
 
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import CrowdtallyError
-from crowdtally.ledger import Asked, Charge, DamagedLedgerError, Ledger, LedgerError, Part, history
+from crowdtally.ledger import Asked, Charge, DamagedLedgerError, Ledger, LedgerError, Part, chain
+from crowdtally.ledger import charge as charges
 from crowdtally.ledger.chain import Entry, Row, genesis, read
-from crowdtally.ledger.history import Keys, Known, Reader, value_of
 from kit.ledgers import ROW, SHA, USER, alter, charge, publish
 from ledger.test_verify import filled, rewrite
 
@@ -59,22 +59,20 @@ def stored(ledger: Ledger) -> list[Row]:
     return ledger._store.read(lambda page: page.rows_after(0))
 
 
-def outcome(reader: Reader | None, row: Row, previous: str | None) -> Entry | str:
+def outcome(reading: Callable[..., Entry], *given: object) -> Entry | str:
     try:
-        return read(row, previous) if reader is None else reader.read(row, previous)
+        return reading(*given)
     except CrowdtallyError as error:
         return f"{type(error).__name__}: {error}"
 
 
 def test_the_same_entries(folder: Path) -> None:
     ledger = rich(folder / "ledger.sqlite")
-    previous, reader = genesis(ledger._access.read(lambda book: book.id)), Reader()
+    previous = genesis(ledger._access.read(lambda book: book.id))
     for row in stored(ledger):
-        assert reader.read(row, previous) == read(row, previous)
-        assert reader.read(row, previous) == read(row, previous), "from memory, too"
-        wrong = outcome(reader, row, "0" * 64)
-        assert isinstance(wrong, str)
-        assert wrong == outcome(None, row, "0" * 64)
+        assert read(row, previous) == chain._carefully(row)
+        assert chain._quickly(row) == chain._carefully(row), "from memory, too"
+        assert "its hash does not follow" in str(outcome(read, row, "0" * 64))
         previous = row.hash
 
 
@@ -115,13 +113,13 @@ def _bodies(row: Row, others: list[Row], generator: random.Random) -> Iterator[s
 def test_the_same_refusals_in_the_same_words(folder: Path) -> None:
     """With a memory of all that was right, nothing that is wrong passes for it."""
     rows, generator = stored(rich(folder / "ledger.sqlite")), random.Random(19)
-    reader, refused = Reader(), 0
+    refused = 0
     for row in rows:
         for body in _bodies(row, rows, generator):
-            reader.read(row, None)
+            read(row, None)
             wrong = Row(row.number, row.dataset, row.kind, row.about, body, row.hash, row.key)
-            expected = outcome(None, wrong, None)
-            assert outcome(reader, wrong, None) == expected, body
+            expected = outcome(chain._carefully, wrong)
+            assert outcome(read, wrong, None) == expected, body
             refused += isinstance(expected, str)
     assert refused > 500
     for row in rows:
@@ -129,8 +127,8 @@ def test_the_same_refusals_in_the_same_words(folder: Path) -> None:
             {"dataset": "b"}, {"kind": "x"}, {"about": 77}, {"key": "x"}, {"number": 500},
         ):  # fmt: skip
             wrong = Row(**{**vars(row), **change})  # type: ignore[arg-type]
-            assert isinstance(outcome(None, wrong, None), str)
-            assert outcome(reader, wrong, None) == outcome(None, wrong, None)
+            assert isinstance(outcome(chain._carefully, wrong), str)
+            assert outcome(read, wrong, None) == outcome(chain._carefully, wrong)
 
 
 def test_what_repeats_is_parsed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,41 +138,34 @@ def test_what_repeats_is_parsed_once(folder: Path, monkeypatch: pytest.MonkeyPat
     for number in range(40):
         asked = Asked("x.csv", f"/out/{number}", {"k": "v"}, "weekly", f"id-{number}")
         ledger.reserve("a", USER, charge("1/7"), asked=asked)
-    calls: list[object] = []
-    part = history.part
-    monkeypatch.setattr(history, "part", lambda fields: calls.append(fields) or part(fields))
-    monkeypatch.setattr(history, "read", None)
+    parts: list[Part] = []
+    part = Part.read
+    monkeypatch.setattr(Part, "read", lambda fields: parts.append(part(fields)) or parts[-1])
+    monkeypatch.setattr(chain, "_carefully", None)
+    charges._parts.cache_clear()
     assert len(ledger.entries()) == 41
-    assert len(calls) == 1
     assert ledger.verify().ok
-    assert len(calls) == 2
+    assert len(parts) == 1
 
 
 def test_pieces() -> None:
-    keys = Keys("a", "b", "c")
-    assert keys.cut('{"a":{"b":1},"b":"x","c":[2]}') == ['{"b":1}', '"x"', "[2]"]
-    for wrong in ('{"a":1,"c":2}', '{"b":1,"b":2,"c":3}', '{"a":1,"b":2,"c":3', "", '"a"'):
-        with pytest.raises(ValueError, match=r"."):
-            keys.cut(wrong)
     for text in ('"a"', '"\\u00e9"', '"\\""', "7", "null", '{"a":1}', '""', '"\\u007f"', '"\\\\"'):
-        assert value_of(text) == json.loads(text)
+        assert chain._value(text) == json.loads(text)
     for text in ('"é"', ' "a"', '{"a": 1}', '{"b":1,"a":2}', "1.50", '"a"b"', '"\\"', '"', "", "01",
                  '"\\/"', '{"a":1,"a":1}', '"a\n"', "-0", '"\\u0061"', '"\x7f"'):  # fmt: skip
         with pytest.raises(ValueError, match=r"."):
-            value_of(text)
+            chain._value(text)
+
+
+def test_a_long_entry_that_does_not_fit_is_refused_at_once() -> None:
+    keys = '{"a":{},"by":{},"dataset":"d","event":{},"number":1,"time":""}'
+    body = f'{{"balance":{keys},"by":{keys},"event":[{",".join([keys] * 3000)}],"z":1}}'
+    assert chain._quickly(Row(1, "d", "drawing", None, body, "")) is None
 
 
 def test_memory_is_bounded() -> None:
-    made: list[object] = []
-    known: Known[object] = Known(lambda value: made.append(value) or value)
-    for number in range(10_000):
-        assert known.of(str(number)) == number
-    assert len(known._found) < 5000
-    long = f'"{"x" * 5000}"'
-    known.of(long)
-    assert long not in known._found
-    known.of("9999")
-    assert len(made) == 10_001
+    for remembered in (chain._author, chain._balance, chain._time, charges._parts):
+        assert remembered.cache_info().maxsize
 
 
 # ---- The first charge of an opened ledger refuses whatever ``verify`` would call damaged ---------

@@ -55,7 +55,6 @@ class _Commands(TyperGroup):
         return list(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name; None where there is none."""
         if cmd_name not in _COMMANDS:
             return None
         if cmd_name not in self.commands:
@@ -153,11 +152,7 @@ def _fail(code: int, words: str) -> NoReturn:
 
 @contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Whatever an interruption becomes in the libraries it passes through, we know it was one.
-
-    A program that is told to end (SIGTERM), or whose terminal is closed (SIGHUP), clears up in the
-    same way.
-    """
+    """Note that a signal interrupted the program, whatever libraries turn it into."""
     noted: list[int] = []
 
     def note(number: int, frame: object) -> None:

@@ -1,4 +1,4 @@
-"""Top, sum, recommend, changes, describe."""
+"""Commands that ask a release: top, sum, recommend, changes, describe."""
 
 from __future__ import annotations
 
@@ -14,95 +14,73 @@ from crowdtally.cli import options, syntax
 from crowdtally.cli import output as answering
 from crowdtally.errors import InputError
 
-# ``crowdtally top`` and ``crowdtally sum``: questions to a release.
-
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A release's folder.")]
 
 
+@options.command
 def top(
     release: ReleaseArgument,
-    k: answering.HowManyOption = 10,
-    context: Annotated[
-        list[str] | None,
-        typer.Option("--context", metavar="NAME=VALUE", help="In this context. Repeatable."),
-    ] = None,
-    raw: answering.RawOption = False,
-    labels: answering.LabelsOption = None,
-    wanted: answering.FormatOption = None,
-    as_json: options.JsonOption = False,
-    output: answering.OutputOption = None,
-    debug: options.DebugOption = False,
+    k: int = 10,
+    context: list[str] | None = None,
+    raw: bool = False,
+    labels: str | None = None,
+    wanted: answering.Format = None,
+    as_json: bool = False,
+    output: Path | None = None,
 ) -> None:
-    """Print the most popular items of a release, overall or in a context."""
+    """Print the most popular items of a release, overall or in a context.
+
+    Options:
+        context (NAME=VALUE): In this context. Repeatable.
+    """
     showing = answering.Showing(wanted, as_json, output)
     chosen: dict[str, object] = {"raw": True} if raw else {}
     found = answering.opened(release, labels)
     showing.show(found.top(k, **(chosen | syntax.chosen_values(context or []))))
 
 
+@options.command
 def sum_cells(
     release: ReleaseArgument,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CONDITION", help="Such as \"age between 30 and 40 and sex = 'F'\"; else all."
-        ),
-    ] = None,
-    labels: answering.LabelsOption = None,
-    wanted: answering.FormatOption = None,
-    as_json: options.JsonOption = False,
-    output: answering.OutputOption = None,
-    debug: options.DebugOption = False,
+    where: str | None = None,
+    labels: str | None = None,
+    wanted: answering.Format = None,
+    as_json: bool = False,
+    output: Path | None = None,
 ) -> None:
-    """Print the sum over the cells that satisfy a condition, and how far off it may be."""
+    """Print the sum over the cells that satisfy a condition, and how far off it may be.
+
+    Options:
+        where (CONDITION): Such as "age between 30 and 40 and sex = 'F'"; else all.
+    """
     answering.Showing(wanted, as_json, output).show(answering.opened(release, labels).sum(where))
 
-
-# ``crowdtally recommend``: what to show, in a context or beside an item.
 
 _BY = ("popular", "special")
 
 
+@options.command
 def recommend(
     release: ReleaseArgument,
-    k: answering.HowManyOption = 10,
-    context: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--context", metavar="NAME=VALUE",
-            help="In this context. Repeatable: values of one context are taken together.",
-        ),
-    ] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by", metavar="popular|special", parser=options.word_of(_BY),
-            autocompletion=options.one_of(_BY),
-            help="What most have there, or what has a larger share there than overall.",
-        ),
-    ] = "popular",
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without", metavar="ITEM|@FILE",
-            help="Leave out this item, or those of a file, one on each line. Repeatable.",
-        ),
-    ] = None,
-    like: Annotated[
-        str | None,
-        typer.Option(
-            "--like", metavar="ITEM",
-            help="Instead of --context: what users of this item also used, from pairs.",
-        ),
-    ] = None,
-    raw: answering.RawOption = False,
-    labels: answering.LabelsOption = None,
-    wanted: answering.FormatOption = None,
-    as_json: options.JsonOption = False,
-    output: answering.OutputOption = None,
-    debug: options.DebugOption = False,
-) -> None:  # fmt: skip
-    """Print what to recommend: popular or special in a context, or used together with an item."""
+    k: int = 10,
+    context: list[str] | None = None,
+    by: Annotated[str, options.words(_BY)] = "popular",
+    without: list[str] | None = None,
+    like: str | None = None,
+    raw: bool = False,
+    labels: str | None = None,
+    wanted: answering.Format = None,
+    as_json: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Print what to recommend: popular or special in a context, or used together with an item.
+
+    Options:
+        context (NAME=VALUE): In this context. Repeatable: values of one context are taken together.
+        by (popular|special): What most have there, or what has a larger share there than overall.
+        without (ITEM|@FILE): Leave out this item, or those of a file, one on each line. Repeatable.
+        like (ITEM): Instead of --context: what users of this item also used, from pairs.
+    """
     showing = answering.Showing(wanted, as_json, output)
     contexts = syntax.several_values(context or [])
     left_out = list(_items(without or []))
@@ -136,52 +114,33 @@ def _lines(path: Path) -> Iterable[str]:
     return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
 
 
-# ``crowdtally changes``: what rose and fell between two releases.
-
 OF = ("counts", "shares")
-"""What can be compared."""
 
 
+@options.command
 def changes(
     earlier: Annotated[
         str, typer.Argument(metavar="EARLIER", help="The earlier release's folder.")
     ],
     later: Annotated[str, typer.Argument(metavar="LATER", help="The later release's folder.")],
-    context: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--context", metavar="NAME=VALUE",
-            help="In this context; several values of one count together. Repeatable.",
-        ),
-    ] = None,
-    of: Annotated[
-        str,
-        typer.Option(
-            "--of", metavar="counts|shares", autocompletion=options.one_of(OF),
-            help="Compare counts, or shares of the totals: twice the users are no change then.",
-        ),
-    ] = "counts",
-    fdr: Annotated[
-        str,
-        typer.Option(
-            "--fdr", metavar="SHARE",
-            help="The false discovery rate: the share of the list that may be wrong on average.",
-        ),
-    ] = "0.05",
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k", "--top", metavar="K", parser=options.typed_whole,
-            help="How many items at most, the surest first; all by default.",
-        ),
-    ] = None,
-    labels: answering.LabelsOption = None,
-    wanted: answering.FormatOption = None,
-    as_json: options.JsonOption = False,
-    output: answering.OutputOption = None,
-    debug: options.DebugOption = False,
-) -> None:  # fmt: skip
-    """Print which items rose and fell between two releases, beyond noise and sampling."""
+    context: list[str] | None = None,
+    of: Annotated[str, {"autocompletion": options.one_of(OF)}] = "counts",
+    fdr: str = "0.05",
+    k: int | None = None,
+    labels: str | None = None,
+    wanted: answering.Format = None,
+    as_json: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Print which items rose and fell between two releases, beyond noise and sampling.
+
+    Options:
+        context (NAME=VALUE): In this context; several values of one count together. Repeatable.
+        of (counts|shares): Compare counts, or shares of the totals: twice the users are no change
+            then.
+        fdr (SHARE): The false discovery rate: the share of the list that may be wrong on average.
+        k (-k, --top K): How many items at most, the surest first; all by default.
+    """
     from crowdtally.reader.changes.changes import changes as compare
 
     showing = answering.Showing(wanted, as_json, output)
@@ -190,15 +149,13 @@ def changes(
     showing.show(compare(before, after, fdr=fdr, of=of, k=k, context=contexts))
 
 
-# ``crowdtally describe``: a release in plain words.
-
 _WIDEST = 100
 
 
+@options.command
 def describe(
     release: ReleaseArgument,
-    as_json: options.JsonOption = False,
-    debug: options.DebugOption = False,
+    as_json: bool = False,
 ) -> None:
     """Say in plain words what a release counts, whom it protects and how far, and what not."""
     from crowdtally import format

@@ -1,4 +1,4 @@
-"""Lab audit, compare; plug-ins."""
+"""Commands of the lab: compare, audit, audit-request."""
 
 from __future__ import annotations
 
@@ -22,24 +22,7 @@ if TYPE_CHECKING:
     from crowdtally.lab.comparison.compare import Comparison
 
 
-# ``crowdtally lab audit`` and ``crowdtally lab audit-request``.
-
-SecondsOption = Annotated[
-    str,
-    typer.Option(
-        "--seconds", metavar="S", rich_help_panel="budget",
-        help="How long each row is attacked; longer certifies more.",
-    ),
-]  # fmt: skip
-PageOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", rich_help_panel="output",
-        help="Write the table as Markdown too; what was there is replaced.",
-    ),
-]  # fmt: skip
-
-
+@options.command
 def audit(
     methods: Annotated[
         list[str] | None,
@@ -49,23 +32,24 @@ def audit(
             "dpsense-s+dpsense; or contexts, discovery, pairs, quantity, rows.",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every method, as without METHOD.")] = False,
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", metavar="E", help="Of each release that is attacked.")
-    ] = "1",
-    seconds: SecondsOption = "20",
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", parser=options.positive, help="Rows at once; by default one a core."
-        ),
-    ] = None,
-    output: PageOption = None,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
+    every: bool = False,
+    epsilon: str = "1",
+    seconds: str = "20",
+    processes: options.Positive = None,
+    output: Path | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Attack methods on made-up databases: a certified lower bound on their epsilon."""
+    """Attack methods on made-up databases: a certified lower bound on their epsilon.
+
+    Options:
+        every (--all): Every method, as without METHOD.
+        epsilon (E): Of each release that is attacked.
+        processes (N): Rows at once; by default one a core.
+
+    Engine and output:
+        output (-o FILE): Write the table as Markdown too; what was there is replaced.
+    """
     from crowdtally.errors import check_libraries
 
     check_libraries()  # before what is imported below, which cannot do without them
@@ -83,14 +67,17 @@ def audit(
 @takes_request
 def audit_request(
     make_request: Callable[..., Any],
-    epsilon: options.PerhapsEpsilonOption = None,
-    seconds: SecondsOption = "20",
-    output: PageOption = None,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
+    epsilon: str | None = None,
+    seconds: str = "20",
+    output: Path | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Attack a request of your own, typed as for release: its records are not read."""
+    """Attack a request of your own, typed as for release: its records are not read.
+
+    Engine and output:
+        output (-o FILE): Write the table as Markdown too; what was there is replaced.
+    """
     from crowdtally.errors import check_libraries
 
     check_libraries()
@@ -143,9 +130,6 @@ def _show_audit(found: Audit, output: Path | None, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-# ``crowdtally lab compare``.
-
-
 def _tried(flag: str) -> Any:
     """An option of a release that means nothing here; typed, it is refused with words."""
     return typer.Option(flag, hidden=True, rich_help_panel="method", help="Not taken.")
@@ -154,65 +138,36 @@ def _tried(flag: str) -> Any:
 @takes_counted
 def compare(
     make_subject: Callable[[], Any],
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            "--epsilon", metavar="E[,E…]", rich_help_panel="first",
-            help="The whole cost of every method, exact; several make a picture.",
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="DIR", rich_help_panel="first",
-            help="A folder for runs, tables, pictures and the page; the same command goes on with "
-            "it.",
-        ),
-    ],
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            "--methods", metavar="NAME,…", rich_help_panel="method",
-            help="sra, hpa+rank, sra/filter, lpa, …; else all that can run on these records.",
-        ),
-    ] = None,
-    max_records: Annotated[
-        str | None,
-        typer.Option(
-            "--max-records", metavar="L[,L…]", rich_help_panel="method",
-            help="The bounds per user to try, the largest also as the largest candidate; else "
-            "1,3,10,30,100, up to the first that cuts nobody.",
-        ),
-    ] = None,
-    fields: Annotated[
-        str | None,
-        typer.Option(
-            "--fields", metavar="FIELD=VALUE,…", rich_help_panel="method",
-            help="Fields of methods, summaries and transforms, such as cap=5,size=3000: each is "
-            "for those that have it.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int,
-        typer.Option(
-            "--runs", metavar="N", parser=options.typed_whole, rich_help_panel="method",
-            help="Of each method, bound and epsilon: 20 are 5 sampling keys with 4 noises each.",
-        ),
-    ] = 20,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", parser=options.typed_whole, rich_help_panel="output",
-            help="How many processes; else as many as there are cores.",
-        ),
-    ] = None,
+    epsilon: str,
+    output: Path,
+    methods: str | None = None,
+    max_records: str | None = None,
+    fields: str | None = None,
+    runs: int = 20,
+    jobs: int | None = None,
     engine: Annotated[str | None, _tried("--engine")] = None,
     engine_setting: Annotated[list[str] | None, _tried("--engine-setting")] = None,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
-) -> None:  # fmt: skip
-    """Compare methods on RECORDS beside the truth. Not private, and not to be published."""
+    as_json: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Compare methods on RECORDS beside the truth. Not private, and not to be published.
+
+    What everyone needs:
+        epsilon (E[,E…]): The whole cost of every method, exact; several make a picture.
+        output (-o DIR): A folder for runs, tables, pictures and the page; the same command goes on
+            with it.
+
+    Method and form:
+        methods (NAME,…): sra, hpa+rank, sra/filter, lpa, …; else all that can run on these records.
+        max_records (L[,L…]): The bounds per user to try, the largest also as the largest candidate;
+            else 1,3,10,30,100, up to the first that cuts nobody.
+        fields (FIELD=VALUE,…): Fields of methods, summaries and transforms, such as
+            cap=5,size=3000: each is for those that have it.
+        runs (N): Of each method, bound and epsilon: 20 are 5 sampling keys with 4 noises each.
+
+    Engine and output:
+        jobs (N): How many processes; else as many as there are cores.
+    """
     from crowdtally.cli.output import Progress
     from crowdtally.errors import check_libraries
     from crowdtally.lab.comparison.compare import Question, compared, write
@@ -250,7 +205,6 @@ def _check_engine(engine: str | None, settings: Any) -> None:
 
 
 def typed() -> str:
-    """What was typed, without passwords."""
     from crowdtally.core.records import without_secrets
 
     words = [without_secrets(word) if "://" in word else word for word in sys.argv[1:]]
@@ -274,7 +228,6 @@ def gone_on_with(output: Path, files: str = "*.json") -> Iterator[None]:
 
 @contextmanager
 def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """How many tasks are done, on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -319,8 +272,6 @@ def _show_comparison(found: Comparison, output: Path, as_json: bool) -> None:
         print(line)
     print(f"{advice}\n\nThe page: {page}")
 
-
-# ``crowdtally lab …``: what a researcher with the true data does. Nothing of it is private.
 
 app = typer.Typer(
     cls=PluggableGroup,

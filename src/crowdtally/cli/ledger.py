@@ -1,4 +1,4 @@
-"""Ledger commands."""
+"""Commands of the ledger."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
     from crowdtally.ledger.show import Grouping, Shown
 
 
-# ``crowdtally ledger backup`` and ``import``: keeping the record over the years.
-
-
+@options.command
 def backup(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A new file.")],
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    ledger: str | None = None,
 ) -> None:
     """Copy the whole record into a new file, which can be read and verified, not charged."""
     from crowdtally.ledger import Ledger
@@ -35,20 +32,19 @@ def backup(
     print("Keep that head elsewhere too: `crowdtally ledger verify --anchor` compares with it.")
 
 
+@options.command
 def bring(
     source: Annotated[
         str, typer.Argument(metavar="FROM", help="A backup or a ledger: a file or a URL.")
     ],
-    anchor: Annotated[
-        str | None,
-        typer.Option(
-            "--anchor", metavar="HEAD", help="What `show --head` printed; refuses an older copy."
-        ),
-    ] = None,
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    anchor: str | None = None,
+    ledger: str | None = None,
 ) -> None:
-    """Bring a backup or a ledger to the place that --ledger names; the old one is closed for it."""
+    """Bring a backup or a ledger to the place that --ledger names; the old one is closed for it.
+
+    Options:
+        anchor (HEAD): What `show --head` printed; refuses an older copy.
+    """
     from crowdtally.ledger import Head, Ledger
 
     books = Ledger.import_from(source, ledger, anchor=Head.of(anchor) if anchor else None)
@@ -59,21 +55,19 @@ def bring(
     print("Two ledgers with one record are two budgets: let no other copy be charged.")
 
 
-# ``crowdtally ledger grant``: who may do what on a PostgreSQL server.
-
-
+@options.command
 def grant(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the PostgreSQL server.")],
-    officer: Annotated[
-        bool, typer.Option("--officer", help="Let it change limits, make datasets and void, too.")
-    ] = False,
-    run: Annotated[
-        bool, typer.Option("--run", help="Carry the statements out, not only print them.")
-    ] = False,
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    officer: bool = False,
+    run: bool = False,
+    ledger: str | None = None,
 ) -> None:
-    """Let a role charge to a ledger on PostgreSQL and read it, and nothing more."""
+    """Let a role charge to a ledger on PostgreSQL and read it, and nothing more.
+
+    Options:
+        officer: Let it change limits, make datasets and void, too.
+        run: Carry the statements out, not only print them.
+    """
     from crowdtally.ledger import Ledger
 
     with Ledger.open(ledger) as books:
@@ -88,8 +82,6 @@ def grant(
         print("-- Nothing was changed. As an officer, run this with psql, or add --run.")
 
 
-# ``crowdtally ledger …``: what was spent, and what may be.
-
 app = typer.Typer(
     help="The privacy budget: create, limit, show, verify, export, void, backup, import.",
     add_completion=False,
@@ -97,15 +89,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name.")]
-EachDeltaOption = Annotated[
-    str | None,
-    typer.Option(
-        "--each-delta", metavar="D", help="With --each: its delta; else that of the total."
-    ),
-]
-EachRhoOption = Annotated[
-    str | None, typer.Option("--each-rho", metavar="R", help="As --each, as rho of zCDP.")
-]
 
 
 def _open(ledger: str | None, *, create: bool = False) -> Ledger:
@@ -115,55 +98,34 @@ def _open(ledger: str | None, *, create: bool = False) -> Ledger:
 
 
 @app.command("create")
+@options.command
 def create(
     name: NameArgument,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon",
-            metavar="E",
-            help="The total that may ever be spent; needed unless --rho is given.",
-        ),
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option("--delta", metavar="D", help="The total delta; else none may be spent."),
-    ] = None,
-    each: Annotated[
-        str | None,
-        typer.Option("--each", metavar="E", help="The most that a single release may cost."),
-    ] = None,
-    each_delta: EachDeltaOption = None,
-    rho: Annotated[
-        str | None,
-        typer.Option("--rho", metavar="R", help="The total as rho of zCDP, in place of --epsilon."),
-    ] = None,
-    each_rho: EachRhoOption = None,
+    epsilon: str | None = None,
+    delta: str | None = None,
+    each: str | None = None,
+    each_delta: str | None = None,
+    rho: str | None = None,
+    each_rho: str | None = None,
     accountant: Annotated[
-        str | None,
-        typer.Option(
-            "--accountant",
-            metavar="sequential|zcdp",
-            autocompletion=options.one_of(("sequential", "zcdp")),
-            help="How losses add up: epsilon (the default), or rho, for Gaussian noise.",
-        ),
+        str | None, {"autocompletion": options.one_of(("sequential", "zcdp"))}
     ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user",
-            metavar="COL[,COL…]",
-            help="The user column or columns; else the first charge says.",
-        ),
-    ] = None,
-    same_person: Annotated[
-        bool,
-        typer.Option("--same-person", help="With --user: releases say which ids are one person's."),
-    ] = False,
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    user: str | None = None,
+    same_person: bool = False,
+    ledger: str | None = None,
 ) -> None:
-    """Make a dataset with a limit, and the ledger if there is none."""
+    """Make a dataset with a limit, and the ledger if there is none.
+
+    Options:
+        epsilon (E): The total that may ever be spent; needed unless --rho is given.
+        delta (D): The total delta; else none may be spent.
+        each (E): The most that a single release may cost.
+        rho (R): The total as rho of zCDP, in place of --epsilon.
+        accountant (sequential|zcdp): How losses add up: epsilon (the default), or rho, for Gaussian
+            noise.
+        user (COL[,COL…]): The user column or columns; else the first charge says.
+        same_person: With --user: releases say which ids are one person's.
+    """
     from crowdtally.errors import UsageError
     from crowdtally.ledger.accountants import require_limits
     from crowdtally.ledger.provenance import dataset_name
@@ -182,14 +144,20 @@ def create(
     if books.created:
         print(f"Made the ledger {books.location}.", file=sys.stderr)
     balance = books.create(
-        name, unit, epsilon=epsilon, delta=delta, each_epsilon=each, each_delta=each_delta,
-        rho=rho, each_rho=each_rho, accountant=accountant,
-    )  # fmt: skip
+        name,
+        unit,
+        epsilon=epsilon,
+        delta=delta,
+        each_epsilon=each,
+        each_delta=each_delta,
+        rho=rho,
+        each_rho=each_rho,
+        accountant=accountant,
+    )
     print(balance.describe(ledger))
 
 
 def _unit(user: str | None, *, same_person: bool) -> PrivacyUnit:
-    """The unit that releases with these options will have."""
     from crowdtally.core.privacy import PrivacyUnit
     from crowdtally.errors import UsageError
 
@@ -200,39 +168,27 @@ def _unit(user: str | None, *, same_person: bool) -> PrivacyUnit:
 
 
 @app.command("limit")
+@options.command
 def limit(
     name: NameArgument,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")],
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon", metavar="E|none", help="The new total; none lifts it; else it stays."
-        ),
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            "--delta", metavar="D", help="With --epsilon: the new total delta; else none."
-        ),
-    ] = None,
-    each: Annotated[
-        str | None,
-        typer.Option(
-            "--each",
-            metavar="E|none",
-            help="The most that a single release may cost; none lifts it; else it stays.",
-        ),
-    ] = None,
-    each_delta: EachDeltaOption = None,
-    rho: Annotated[
-        str | None,
-        typer.Option("--rho", metavar="R", help="The new total as rho of zCDP, not as epsilon."),
-    ] = None,
-    each_rho: EachRhoOption = None,
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    reason: str,
+    epsilon: str | None = None,
+    delta: str | None = None,
+    each: str | None = None,
+    each_delta: str | None = None,
+    rho: str | None = None,
+    each_rho: str | None = None,
+    ledger: str | None = None,
 ) -> None:
-    """Change the limits of a dataset; the change and its reason stay on the record."""
+    """Change the limits of a dataset; the change and its reason stay on the record.
+
+    Options:
+        reason (TEXT): Why; it is recorded.
+        epsilon (E|none): The new total; none lifts it; else it stays.
+        delta (D): With --epsilon: the new total delta; else none.
+        each (E|none): The most that a single release may cost; none lifts it; else it stays.
+        rho (R): The new total as rho of zCDP, not as epsilon.
+    """
     from crowdtally.ledger.transactions import UNCHANGED
 
     def typed(text: str | None) -> str | None:
@@ -246,25 +202,22 @@ def limit(
 
 
 @app.command("show")
+@options.command
 def show(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One dataset.")] = None,
     by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="purpose|person|unit",
-            autocompletion=options.one_of(("purpose", "person", "unit")),
-            help="Only what was spent, summed by this.",
-        ),
+        str | None, {"autocompletion": options.one_of(("purpose", "person", "unit"))}
     ] = None,
-    head: Annotated[
-        bool, typer.Option("--head", help="Only the last entry's hash, to keep elsewhere.")
-    ] = False,
-    as_json: options.JsonOption = False,
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    head: bool = False,
+    as_json: bool = False,
+    ledger: str | None = None,
 ) -> None:
-    """Show each dataset's budget, its limits and charges, who made them and what for."""
+    """Show each dataset's budget, its limits and charges, who made them and what for.
+
+    Options:
+        by (purpose|person|unit): Only what was spent, summed by this.
+        head: Only the last entry's hash, to keep elsewhere.
+    """
     from crowdtally.errors import UsageError
     from crowdtally.ledger.show import grouping, shown
 
@@ -315,15 +268,16 @@ def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[s
 
 
 @app.command("verify")
+@options.command
 def verify(
-    anchor: Annotated[
-        str | None,
-        typer.Option("--anchor", metavar="HEAD", help="What `show --head` printed earlier."),
-    ] = None,
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    anchor: str | None = None,
+    ledger: str | None = None,
 ) -> None:
-    """Read the whole record again; fails where an entry was changed, removed or reordered."""
+    """Read the whole record again; fails where an entry was changed, removed or reordered.
+
+    Options:
+        anchor (HEAD): What `show --head` printed earlier.
+    """
     from crowdtally.ledger import DamagedLedgerError, Head
 
     found = _open(ledger).verify(Head.of(anchor) if anchor else None)
@@ -333,22 +287,26 @@ def verify(
 
 
 @app.command("export")
-def export(ledger: options.LedgerOption = None, debug: options.DebugOption = False) -> None:
+@options.command
+def export(ledger: str | None = None) -> None:
     """Print the whole record as JSON that another accountant can re-check."""
     print(json.dumps(_open(ledger).export(), indent=2, ensure_ascii=False))
 
 
 @app.command("void")
+@options.command
 def void(
     entry: Annotated[str, typer.Argument(metavar="ID", help="The charge, as `show` lists it.")],
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")],
-    delete_staged: Annotated[
-        bool, typer.Option("--delete-staged", help="Delete the unfinished folder of its run first.")
-    ] = False,
-    ledger: options.LedgerOption = None,
-    debug: options.DebugOption = False,
+    reason: str,
+    delete_staged: bool = False,
+    ledger: str | None = None,
 ) -> None:
-    """Give a charge back: only if you are certain that nothing left this machine."""
+    """Give a charge back: only if you are certain that nothing left this machine.
+
+    Options:
+        reason (TEXT): Why; it is recorded.
+        delete_staged: Delete the unfinished folder of its run first.
+    """
     print(_open(ledger).void(entry, reason, delete_staged=delete_staged).describe(ledger))
 
 

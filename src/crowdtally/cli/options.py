@@ -1,14 +1,15 @@
-"""Shared options, help groups, completion."""
+"""Options of commands: from docstrings, in groups, with completion."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
-from inspect import Parameter, Signature
-from typing import Annotated, Any
+from inspect import Parameter, Signature, cleandoc, signature
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -19,7 +20,7 @@ from crowdtally.errors import UsageError
 
 # Help in groups: what everyone needs first, then the rest by what it is about.
 #
-# The group of an option is declared with it; ``docs/cli.md`` has its tables from the same groups.
+# The section of a docstring is the group of its options; ``docs/cli.md`` has the same groups.
 
 TITLES = {
     "first": "What everyone needs",
@@ -41,7 +42,6 @@ class GroupedCommand(TyperCommand):
     """A command whose help lists its options by their groups."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The arguments, then each group that has an option."""
         parameters = self.get_params(ctx)
         arguments = [p for p in parameters if p.param_type_name == "argument"]
         for title, members in [("Arguments", arguments), *by_group(parameters)]:
@@ -69,7 +69,6 @@ _QUICKLY_SEEN = ("parquet", "csv", "duckdb", "sqlite")
 
 
 def _curators(module: str, name: str) -> Any:
-    """What the curator has under a name."""
     return getattr(import_module(f"crowdtally.curator.{module}"), name)
 
 
@@ -132,9 +131,6 @@ def _columns(ctx: typer.Context) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-# Options that several commands share, each with its group; ``docs/cli.md`` has them from here.
-
-
 _HIGHEST_PORT = 65535
 
 
@@ -147,7 +143,6 @@ def typed_whole(text: object) -> int:
 
 
 def positive(text: object) -> int:
-    """A whole number of at least 1."""
     number = typed_whole(text)
     if number < 1:
         raise typer.BadParameter(f"{number} is not a whole number of 1 or more.")
@@ -179,181 +174,159 @@ def word_of(words: Sequence[str]) -> Callable[[object], str]:
 
 
 def check_port(port: int) -> None:
-    """Refuse what is no port."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"a port is a number from 0 to {_HIGHEST_PORT}: received {port}.")
 
 
-def declare(run: Any, parameters: list[Parameter]) -> None:
-    """Make these the keywords that Typer sees of a function, those without a default first."""
-    ordered = sorted(parameters, key=lambda one: one.default is not Parameter.empty)
-    run.__annotations__ = {one.name: one.annotation for one in ordered}
-    run.__signature__ = Signature([one.replace(kind=one.KEYWORD_ONLY) for one in ordered])
+Column = Annotated[str | None, {"autocompletion": column}]
+Columns = Annotated[str | None, {"autocompletion": columns}]
+Dataset = Annotated[str | None, {"autocompletion": dataset}]
+Engine = Annotated[str | None, {"autocompletion": one_of(("duckdb", "spark"))}]
+Positive = Annotated[int | None, {"parser": positive}]
 
 
-_first, _what, _who, _method, _budget, _output = (
-    partial(typer.Option, rich_help_panel=group)
-    for group in ("first", "what", "who", "method", "budget", "output")
+def words(known: Sequence[str]) -> dict[str, Any]:
+    """What an option is that takes one of these words."""
+    return {"parser": word_of(known), "autocompletion": one_of(known)}
+
+
+def value_in(registry: Callable[[], Registry]) -> dict[str, Any]:
+    """What an option is that takes a value of a registry."""
+    return {"parser": value_of(registry), "autocompletion": one_of(registry)}
+
+
+# Options are the parameters of a command. The docstring describes them in sections, one for each
+# group of the help: ``name (-o, --other METAVAR): help``. Their types can be ``Annotated`` with
+# further keywords of ``typer.Option``.
+
+_SECTION = re.compile(r"^([A-Z].*):$", re.MULTILINE)
+_ENTRY = re.compile(r"^    (\w+)(?: \((.*?)\))?: (.*(?:\n {8}.*)*)", re.MULTILINE)
+_PANELS = {title: name for name, title in TITLES.items()}
+
+
+def described(text: str) -> tuple[str, dict[str, dict[str, Any]]]:
+    r"""What a docstring says before its sections, and of each option.
+
+    >>> described("Run.\n\nOptions:\n    out (-o DIR): A folder.")[1]["out"]["flags"]
+    ['--out', '-o']
+    """
+    summary, *sections = _SECTION.split(cleandoc(text))
+    found = {}
+    for title, entries in zip(sections[::2], sections[1::2], strict=True):
+        for name, shape, words in _ENTRY.findall(entries):
+            pieces = shape.split()
+            flags = [piece.rstrip(",") for piece in pieces if piece.startswith("-")]
+            if not any(flag.startswith("--") for flag in flags):
+                flags.insert(0, f"--{name.replace('_', '-')}")
+            metavar = " ".join(piece for piece in pieces if not piece.startswith("-"))
+            found[name] = {
+                "flags": flags, "metavar": metavar or None, "help": " ".join(words.split()),
+                "rich_help_panel": _PANELS.get(title),
+            }  # fmt: skip
+    return summary.strip(), found
+
+
+_, _SHARED = described(
+    """What several commands take; a command's own words go first.
+
+    What everyone needs:
+        epsilon (E): The whole cost, exact: 0.1, 1/3, 1e-3.
+
+    Budget:
+        ledger (PATH|URL): A SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else your own.
+        dataset (NAME): The name to charge under; else the source's own.
+        new_dataset: Make the dataset, and the ledger, if there is none.
+        seconds (S): How long each row is attacked; longer certifies more.
+
+    Engine and output:
+        engine (ENGINE): duckdb (default), spark, or Spark's spark://…, sc://…
+        engine_setting (KEY=VALUE): A setting of Spark's. Repeatable.
+        as_json (--json): Print JSON on stdout.
+        quiet: Print no remarks on stderr.
+        debug: Show a traceback on failure.
+        labels (FILE[:LABEL[,CATEGORY]]): A public catalogue (CSV, Parquet, JSON lines): each item's
+            label, and perhaps its category.
+        wanted (--format table|csv|json): How to print the answer: a table for people (default), CSV
+            or JSON.
+        output (-o FILE): Write the answer to a new file instead: .csv, .json, .parquet or .xlsx.
+
+    Options:
+        k (-k, --top K): How many items.
+        raw: Rank by noisy counts alone, without estimates.
+        each_delta (D): With --each: its delta; else that of the total.
+        each_rho (R): As --each, as rho of zCDP.
+        store (DIR): Your own folder of draws and their ledger; else $CROWDTALLY_PERSON_STORE, else
+            one in your data folder.
+        popularity (FILE[:COL]): Public weights of the items: which of those with the same
+            categories are taken; else chance decides evenly.
+        drop_unknown: Leave out items that the catalogue does not have; else refused.
+    """
 )
+
+
+def parameters_of(run: Any, known: dict[str, Any] | None = None) -> dict[str, Parameter]:
+    """The arguments and options of a function, as Typer wants them.
+
+    Parameters that nothing describes are left out. ``known`` are names in annotations that are
+    not imported at run time.
+    """
+    about = {**_SHARED, **described(run.__doc__ or "")[1]}
+    hints = get_type_hints(run, {**run.__globals__, **(known or {})}, include_extras=True)
+    return {
+        name: parameter.replace(annotation=_annotated(hints[name], about.get(name)))
+        for name, parameter in signature(run).parameters.items()
+        if name in about or get_origin(hints[name]) is Annotated
+    }
+
+
+def _annotated(hint: Any, about: dict[str, Any] | None) -> Any:
+    kind, more = hint, {}
+    if get_origin(hint) is Annotated:
+        kind, (more,) = hint.__origin__, hint.__metadata__
+    if not isinstance(more, dict):
+        return hint  # an argument or an option as Typer declares them
+    return Annotated[kind, _option(kind, **{**(about or {}), **more})]
+
+
+def _option(kind: Any, flags: Sequence[str], **more: Any) -> Any:
+    if kind in (int, int | None):
+        more = {"parser": typed_whole, **more}
+    return typer.Option(*flags, **more)
+
+
+def declared(run: Callable[..., None], parameters: Iterable[Parameter]) -> Callable[..., None]:
+    """The function as Typer sees it: with these keywords, and ``--debug``, which ``main`` reads."""
+
+    @wraps(run)
+    def callback(**given: Any) -> None:
+        given.pop("debug")
+        run(**given)
+
+    debug = Annotated[bool, _option(bool, **_SHARED["debug"])]
+    ordered = sorted(parameters, key=lambda one: one.default is not Parameter.empty)
+    ordered.append(Parameter("debug", Parameter.KEYWORD_ONLY, default=False, annotation=debug))
+    callback.__annotations__ = {one.name: one.annotation for one in ordered}
+    keywords = [one.replace(kind=one.KEYWORD_ONLY) for one in ordered]
+    callback.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+    callback.__doc__, _ = described(run.__doc__ or "")
+    return callback
+
+
+def command(run: Callable[..., None]) -> Callable[..., None]:
+    """Let Typer see the options that a function's docstring describes."""
+    return declared(run, parameters_of(run).values())
+
+
 RecordsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RECORDS", help="Path, glob, file.duckdb#table, file.sqlite#table or URL#table."
     ),
 ]
-UserOption = Annotated[str | None, _first(
-    "--user", metavar="COL[,COL…]", autocompletion=columns,
-    help="Whose record it is; all of a user's are protected together.",
-)]  # fmt: skip
-SamePersonOption = Annotated[str | None, _who(
-    "--same-person", metavar="FILE[:COL]",
-    help="A table of which ids are one person's, whom COL names.",
-)]  # fmt: skip
-PerRowOption = Annotated[bool, _who(
-    "--user-per-row",
-    help="Instead of --user: each row is one person.",
-)]  # fmt: skip
-WeightOption = Annotated[str | None, _who(
-    "--weight", metavar="COL", autocompletion=column,
-    help="With --user-per-row: how many persons a row is.",
-)]  # fmt: skip
-BoundedToOption = Annotated[int | None, _who(
-    "--bounded-to", metavar="L", parser=typed_whole,
-    help="Instead of --user, for records bounded elsewhere: you state that nobody has more than "
-    "L rows. It is not checked, and the release says so.",
-)]  # fmt: skip
-CellsOnceOption = Annotated[bool, _who(
-    "--cells-once",
-    help="With --bounded-to: you also state that no two rows of a person are in one cell.",
-)]  # fmt: skip
-ItemOption = Annotated[str | None, _first(
-    "--item", metavar="COL|NAME=EXPR", autocompletion=column,
-    help="What is counted: a column, or a row-wise SQL expression.",
-)]  # fmt: skip
-WhereOption = Annotated[str | None, _what(
-    "--where", metavar="EXPR",
-    help="Take only rows for which this SQL condition holds.",
-)]  # fmt: skip
-TimezoneOption = Annotated[str, _what(
-    "--timezone", metavar="ZONE",
-    help="Where days and hours are, such as Europe/Vienna.",
-)]  # fmt: skip
-TypeOption = Annotated[list[str] | None, _what(
-    "--type", metavar="COL=TYPE",
-    help="Read a column as int64, float64, text, bool, date, timestamp or timestamptz; what does "
-    "not fit is missing. Repeatable.",
-)]  # fmt: skip
-QuantityOption = Annotated[str | None, _what(
-    "--quantity", metavar="COL", autocompletion=column,
-    help="How often a record counts, at least once.",
-)]  # fmt: skip
-MaxQuantityOption = Annotated[int | None, _what(
-    "--max-quantity", metavar="C", parser=typed_whole,
-    help="With --quantity: the most that one record counts.",
-)]  # fmt: skip
-AttributesOption = Annotated[str | None, _what(
-    "--attributes", metavar="A,B,…", autocompletion=columns,
-    help="Instead of --item: the columns of one table.",
-)]  # fmt: skip
-ItemsOption = Annotated[str | None, _first(
-    "--items", metavar="FILE[:COL]",
-    help="The public list of items.",
-)]  # fmt: skip
-_EPSILON = _first(
-    "--epsilon", metavar="E",
-    help="The whole cost, exact: 0.1, 1/3, 1e-3.",
-)  # fmt: skip
-EpsilonOption = Annotated[str, _EPSILON]
-PerhapsEpsilonOption = Annotated[str | None, _EPSILON]
-ContextOption = Annotated[list[str] | None, _first(
-    "--context", metavar="COL|NAME=EXPR", autocompletion=column,
-    help="Count items in this context too. Repeatable: several make one joint table.",
-)]  # fmt: skip
-ValuesOption = Annotated[list[str] | None, _what(
-    "--values", metavar="NAME=LIST",
-    help="The public values of a context or attribute: a,b or 0..9 or @FILE[:COL]. Repeatable.",
-)]  # fmt: skip
-JoinOption = Annotated[list[str] | None, _what(
-    "--join", metavar="FILE:KEY[=KEY]",
-    help="Look up columns of another table by KEY, there called =KEY. Repeatable.",
-)]  # fmt: skip
-RecordIdOption = Annotated[str | None, _who(
-    "--record-id", metavar="COL", autocompletion=column,
-    help="A stored column that tells a user's records apart.",
-)]  # fmt: skip
-DeltaOption = Annotated[str, _budget(
-    "--delta", metavar="D",
-    help="The chance of exceeding epsilon, such as 1e-9.",
-)]  # fmt: skip
-SplitOption = Annotated[str | None, _budget(
-    "--split", metavar="NAME=SHARE,…",
-    help="Exact shares of epsilon; a plan prints the usual ones.",
-)]  # fmt: skip
-MethodOption = Annotated[object, _method(
-    "--method", metavar="VALUE", parser=value_of(METHODS), autocompletion=one_of(METHODS),
-    help="How users are bounded: auto (default), sra:max-records=10, hpa, …; `--method help` "
-    "lists them, and `--method hpa:help` the fields of one.",
-)]  # fmt: skip
-TopOption = Annotated[int | None, _method(
-    "--top", metavar="K", parser=typed_whole,
-    help="Only the K items that most users have: top:k=K in short.",
-)]  # fmt: skip
-DiscoverOption = Annotated[str | None, _method(
-    "--discover", metavar="COL,…",
-    help="Columns without a public list: discover:columns=COL,…",
-)]  # fmt: skip
-NoiseOption = Annotated[str, _method(
-    "--noise", metavar="NOISE", autocompletion=one_of(NOISES), show_default=False,
-    help="auto (default), laplace, gaussian (with --delta) or interval.",
-)]  # fmt: skip
-CountOption = Annotated[str, _what(
-    "--count", metavar="records|users", autocompletion=one_of(COUNTED),
-    help="What a count counts.",
-)]  # fmt: skip
-PairsOption = Annotated[bool, _what(
-    "--pairs",
-    help="Count pairs of items of one user too.",
-)]  # fmt: skip
-SummaryOption = Annotated[object, _method(
-    "--summary", metavar="VALUE", parser=value_of(PUBLISHINGS), autocompletion=one_of(PUBLISHINGS),
-    help="Which noisy counts: dense (default), filter:size=3000, …",
-)]  # fmt: skip
-TransformOption = Annotated[object, _method(
-    "--transform", metavar="VALUE", parser=value_of(TRANSFORMS), autocompletion=one_of(TRANSFORMS),
-    help="What instead of cells: dyadic:columns=age, …",
-)]  # fmt: skip
-LedgerOption = Annotated[str | None, _budget(
-    "--ledger", metavar="PATH|URL",
-    help="A SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else your own.",
-)]  # fmt: skip
-DatasetOption = Annotated[str | None, _budget(
-    "--dataset", metavar="NAME", autocompletion=dataset,
-    help="The name to charge under; else the source's own.",
-)]  # fmt: skip
-NewDatasetOption = Annotated[bool, _budget(
-    "--new-dataset",
-    help="Make the dataset, and the ledger, if there is none.",
-)]  # fmt: skip
-EngineOption = Annotated[str | None, _output(
-    "--engine", metavar="ENGINE", autocompletion=one_of(("duckdb", "spark")),
-    help="duckdb (default), spark, or Spark's spark://…, sc://…",
-)]  # fmt: skip
-EngineSettingOption = Annotated[list[str] | None, _output(
-    "--engine-setting", metavar="KEY=VALUE",
-    help="A setting of Spark's. Repeatable.",
-)]  # fmt: skip
-JsonOption = Annotated[bool, _output(
-    "--json",
-    help="Print JSON on stdout.",
-)]  # fmt: skip
-QuietOption = Annotated[bool, _output(
-    "--quiet",
-    help="Print no remarks on stderr.",
-)]  # fmt: skip
-DebugOption = Annotated[bool, _output(
-    "--debug",
-    help="Show a traceback on failure.",
-)]  # fmt: skip
+# For commands of other distributions.
+JsonOption = Annotated[bool, _option(bool, **_SHARED["as_json"])]
+QuietOption = Annotated[bool, _option(bool, **_SHARED["quiet"])]
+DebugOption = Annotated[bool, _option(bool, **_SHARED["debug"])]
 
 
 def remark(quiet: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Answers, progress (rich), prompts."""
+"""What commands print: answers, questions, progress."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self, TextIO
-
-import typer
 
 from crowdtally.cli import options
 from crowdtally.errors import UsageError
@@ -32,8 +30,7 @@ _ESCAPE = "crowdtally-escape"
 def printing() -> Iterator[None]:
     """Print in any encoding, and go on where the reader has gone, as in ``top … | head``.
 
-    The exit code then still says how the work ended, and no release stops half-way because nobody
-    reads what it tells.
+    So the exit code still says how the work ended, and no release stops half-way.
     """
     codecs.register_error(_ESCAPE, _escaped)
     with ExitStack() as stack:
@@ -98,53 +95,15 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 # Answers on the command line: as a table, CSV or JSON on stdout, or as a file.
 
 FORMATS = ("table", "csv", "json")
-"""How an answer is printed."""
 
 
-HowManyOption = Annotated[
-    int,
-    typer.Option("-k", "--top", metavar="K", parser=options.typed_whole, help="How many items."),
-]
-RawOption = Annotated[
-    bool, typer.Option("--raw", help="Rank by noisy counts alone, without estimates.")
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="table|csv|json", parser=options.word_of(FORMATS),
-        rich_help_panel="output",
-        autocompletion=options.one_of(FORMATS),
-        help="How to print the answer: a table for people (default), CSV or JSON.",
-    ),
-]  # fmt: skip
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", rich_help_panel="output",
-        help="Write the answer to a new file instead: .csv, .json, .parquet or .xlsx.",
-    ),
-]  # fmt: skip
-LabelsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--labels", metavar="FILE[:LABEL[,CATEGORY]]", rich_help_panel="output",
-        help="A public catalogue (CSV, Parquet, JSON lines): each item's label, and perhaps its "
-        "category.",
-    ),
-]  # fmt: skip
+Format = Annotated[str | None, options.words(FORMATS)]
 
 
 class Answered(Protocol):
-    """What any answer can do."""
-
-    def to_csv(self) -> str:
-        """As CSV."""
-
-    def to_json(self) -> str:
-        """As JSON."""
-
-    def write(self, path: Path) -> Path:
-        """As a file."""
+    def to_csv(self) -> str: ...
+    def to_json(self) -> str: ...
+    def write(self, path: Path) -> Path: ...
 
 
 class Showing:

@@ -1,4 +1,4 @@
-"""Person commands."""
+"""Commands for one person, on their own device."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -36,107 +35,39 @@ HistoryArgument = Annotated[
         "from standard input.",
     ),
 ]
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store", metavar="DIR",
-        help="Your own folder of draws and their ledger; else $CROWDTALLY_PERSON_STORE, else one "
-        "in your data folder.",
-    ),
-]  # fmt: skip
-PopularityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--popularity", metavar="FILE[:COL]",
-        help="Public weights of the items: which of those with the same categories are taken; "
-        "else chance decides evenly.",
-    ),
-]  # fmt: skip
-DropUnknownOption = Annotated[
-    bool,
-    typer.Option(
-        "--drop-unknown", help="Leave out items that the catalogue does not have; else refused."
-    ),
-]
 
 
 def plan_from(
-    catalogue: Annotated[
-        str,
-        typer.Option(
-            "--catalogue", metavar="FILE",
-            help="The public catalogue, CSV, Parquet or JSON lines: a row for each item and "
-            "category.",
-        ),
-    ],
-    item: Annotated[
-        str | None,
-        typer.Option(
-            "--item", metavar="COL",
-            help="The catalogue's column of items; else item, or the first of two columns.",
-        ),
-    ] = None,
-    category: Annotated[
-        str | None,
-        typer.Option(
-            "--category", metavar="COL",
-            help="Its column of categories; else category, or the second of two columns.",
-        ),
-    ] = None,
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            "--separator", metavar="TEXT",
-            help="What stands between categories, where a row has all of an item's.",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon", metavar="E",
-            help="What one item of the history may lose, exact: 0.1, 1/3, 2.",
-        ),
-    ] = None,
-    quantify: Annotated[
-        bool,
-        typer.Option(
-            "--quantify",
-            help="Instead of --epsilon: find it by a public policy (S-PBQ, a reconstruction).",
-        ),
-    ] = False,
-    eta: Annotated[
-        str | None,
-        typer.Option(
-            "--eta", metavar="N",
-            help="With --quantify: by how much one more unit of epsilon must lower the mean error "
-            "of a count; else 1.",
-        ),
-    ] = None,
-    least: Annotated[
-        str | None,
-        typer.Option("--least", metavar="E", help="With --quantify: none below it; else 0.1."),
-    ] = None,
-    most: Annotated[
-        str | None,
-        typer.Option("--most", metavar="E", help="With --quantify: none above it; else 3."),
-    ] = None,
-    level: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--level", metavar="CATEGORY=no|all|E",
-            help="What may leave of a category: nothing, everything as it is, or perturbed with "
-            "an epsilon of its own. Repeatable.",
-        ),
-    ] = None,
-    levels_file: Annotated[
-        str | None,
-        typer.Option(
-            "--levels", metavar="FILE",
-            help="Levels from a table with the columns category and level.",
-        ),
-    ] = None,
-) -> Plan:  # fmt: skip
-    """The plan that the options describe: all of it public."""
+    catalogue: str,
+    item: str | None = None,
+    category: str | None = None,
+    separator: str | None = None,
+    epsilon: str | None = None,
+    quantify: bool = False,
+    eta: str | None = None,
+    least: str | None = None,
+    most: str | None = None,
+    level: list[str] | None = None,
+    levels_file: str | None = None,
+) -> Plan:
+    """The plan that the options describe: all of it public.
+
+    Options:
+        catalogue (FILE): The public catalogue, CSV, Parquet or JSON lines: a row for each item and
+            category.
+        item (COL): The catalogue's column of items; else item, or the first of two columns.
+        category (COL): Its column of categories; else category, or the second of two columns.
+        separator (TEXT): What stands between categories, where a row has all of an item's.
+        epsilon (E): What one item of the history may lose, exact: 0.1, 1/3, 2.
+        quantify: Instead of --epsilon: find it by a public policy (S-PBQ, a reconstruction).
+        eta (N): With --quantify: by how much one more unit of epsilon must lower the mean error of
+            a count; else 1.
+        least (E): With --quantify: none below it; else 0.1.
+        most (E): With --quantify: none above it; else 3.
+        level (CATEGORY=no|all|E): What may leave of a category: nothing, everything as it is, or
+            perturbed with an epsilon of its own. Repeatable.
+        levels_file (--levels FILE): Levels from a table with the columns category and level.
+    """
     from crowdtally.person.device import plan_of
 
     # Public parameters first: a slip in one should not cost the reading of a long catalogue.
@@ -150,13 +81,9 @@ class Public:
     """What the same options say where nothing needs to be chosen yet."""
 
     catalogue: Catalogue
-    """The public items and their categories."""
     epsilon: Epsilon | None
-    """What one item may lose, if that was typed."""
     policy: Policy | None
-    """What finds it instead, if that was asked for."""
     levels: Levels
-    """Of categories that have one of their own."""
 
 
 def public_from(
@@ -173,10 +100,7 @@ def public_from(
 
 
 def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the public options beside its own.
-
-    The command's first parameter receives a function that makes the plan.
-    """
+    """Give a command the public options, and first a function that makes the plan."""
     return _takes(command, plan_from)
 
 
@@ -186,20 +110,16 @@ def takes_public(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _takes(command: Callable[..., None], make: Callable[..., Any]) -> Callable[..., None]:
-    _, *mine = signature(command).parameters.values()
-    shared = signature(plan_from).parameters
+    # The plan's own type would import the solver, and the command line does not need it.
+    shared = options.parameters_of(plan_from, {"Plan": object})
+    mine = options.parameters_of(command)
 
     @wraps(command)
     def run(**given: Any) -> None:
         public = {name: given.pop(name) for name in shared}
         command(lambda: make(**public), **given)
 
-    # The plan's own type would import the solver, and the command line does not need it.
-    hints = get_type_hints(plan_from, {**globals(), "Plan": object}, include_extras=True)
-    hints |= get_type_hints(command, include_extras=True)
-    together = [p.replace(annotation=hints[p.name]) for p in (*shared.values(), *mine)]
-    options.declare(run, together)
-    return run
+    return options.declared(run, [*shared.values(), *mine.values()])
 
 
 def history_from(source: str, catalogue: Catalogue, *, drop_unknown: bool) -> History:
@@ -211,7 +131,6 @@ def history_from(source: str, catalogue: Catalogue, *, drop_unknown: bool) -> Hi
 
 
 def popularity_from(source: str | None, catalogue: Catalogue) -> Popularity | None:
-    """The public weights that were named, if any were."""
     from crowdtally.person.catalogue import read_popularity
 
     return None if source is None else read_popularity(source, catalogue)
@@ -266,37 +185,25 @@ def _read(file: str, item: str | None, category: str | None, separator: str | No
     return read_catalogue(file, item=item, category=category, separator=separator)
 
 
-# ``crowdtally person page``.
-
-
 @takes_public
 def page(
     read: Callable[[], Any],
     history: HistoryArgument,
-    output_folder: Annotated[
-        str,
-        typer.Option(
-            "--output-folder", metavar="DIR",
-            help="Where “Release” writes its files; else the current folder.",
-        ),
-    ] = ".",
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port", metavar="PORT", parser=options.typed_whole,
-            help="Where to listen on this machine; 0 takes a port that is free.",
-        ),
-    ] = 0,
-    popularity: PopularityOption = None,
-    drop_unknown: DropUnknownOption = False,
-    store: StoreOption = None,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
-) -> None:  # fmt: skip
+    output_folder: str = ".",
+    port: int = 0,
+    popularity: str | None = None,
+    drop_unknown: bool = False,
+    store: str | None = None,
+    quiet: bool = False,
+) -> None:
     """Choose, look and draw on a page of your own, which this machine alone can reach.
 
     Prints its address, with a secret in it, and runs until stopped with Ctrl-C. Looking draws
     nothing; a draw is charged and stored before it is shown; “Release” writes a file.
+
+    Options:
+        output_folder (DIR): Where “Release” writes its files; else the current folder.
+        port (PORT): Where to listen on this machine; 0 takes a port that is free.
     """
     from crowdtally.person.page.actions import POLICY, Choice, Desk
     from crowdtally.person.page.app import serve
@@ -328,41 +235,28 @@ def page(
     remark("stopped.")
 
 
-# ``crowdtally person perturb``.
-
-
 @takes_plan
 def perturb(
     make_plan: Callable[[], Any],
     history: HistoryArgument,
-    again: Annotated[
-        bool,
-        typer.Option("--again", help="Draw anew and be charged anew, where there is a draw."),
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE",
-            help="Write the perturbed items to a new file, .csv, .json or .txt; else they are "
-            "printed.",
-        ),
-    ] = None,
-    counts: Annotated[
-        bool,
-        typer.Option(
-            "--counts",
-            help="Send the noisy counts of the categories too, as JSON: it costs nothing more, and "
-            "a recommender can make more of them.",
-        ),
-    ] = False,
-    popularity: PopularityOption = None,
-    drop_unknown: DropUnknownOption = False,
-    store: StoreOption = None,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
-) -> None:  # fmt: skip
-    """Perturb a history once: charged and stored before it is shown; the same request shows it."""
+    again: bool = False,
+    output: str | None = None,
+    counts: bool = False,
+    popularity: str | None = None,
+    drop_unknown: bool = False,
+    store: str | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Perturb a history once: charged and stored before it is shown; the same request shows it.
+
+    Options:
+        again: Draw anew and be charged anew, where there is a draw.
+        output (-o FILE): Write the perturbed items to a new file, .csv, .json or .txt; else they
+            are printed.
+        counts: Send the noisy counts of the categories too, as JSON: it costs nothing more, and a
+            recommender can make more of them.
+    """
     from crowdtally.core.display import plainly
     from crowdtally.person.device import as_json as in_json
     from crowdtally.person.device import checked_target, hand_over
@@ -427,25 +321,19 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else plainly(value)
 
 
-# ``crowdtally person levels``.
-
-
 @takes_plan
 def levels(
     make_plan: Callable[[], Any],
-    history: Annotated[
-        str | None,
-        typer.Option(
-            "--history", metavar="HISTORY",
-            help="Show your own counts too, on stderr: FILE[:COLUMN], a .txt, or -.",
-        ),
-    ] = None,
-    drop_unknown: DropUnknownOption = False,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
-) -> None:  # fmt: skip
-    """List the categories: their items, the level of each, and the noise that it means."""
+    history: str | None = None,
+    drop_unknown: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> None:
+    """List the categories: their items, the level of each, and the noise that it means.
+
+    Options:
+        history (HISTORY): Show your own counts too, on stderr: FILE[:COLUMN], a .txt, or -.
+    """
     from crowdtally.core.display import printable_json
     from crowdtally.person.words import category_rows, own_counts
 
@@ -462,19 +350,15 @@ def levels(
         print("\n".join(table(("category", "yours"), mine)), file=sys.stderr)
 
 
-# ``crowdtally person show``.
-
-
 @takes_plan
 def show(
     make_plan: Callable[[], Any],
     history: HistoryArgument,
-    popularity: PopularityOption = None,
-    drop_unknown: DropUnknownOption = False,
-    store: StoreOption = None,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
+    popularity: str | None = None,
+    drop_unknown: bool = False,
+    store: str | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Say what would leave the device, or what the stored draw is, and what it reveals at most.
 
@@ -532,8 +416,6 @@ def _print(said: list[str], rows: list[CategoryRow], draws: list[Draw]) -> None:
         print(f"\nDraw {draw.number} is stored. It has {len(draw.perturbed.items):,} items:")
         print(", ".join(map(str, draw.perturbed.items)))
 
-
-# ``crowdtally person …``: for one person, on their own device. Nobody else is trusted.
 
 app = typer.Typer(
     help="For one person, on their own device: perturb a history before anything of it leaves.",

@@ -27,12 +27,10 @@ class PluggableGroup(TyperGroup):
     """A group with its own commands and those of other distributions, which replace none."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Its own names, in order, then the others by name."""
         own = super().list_commands(ctx)
         return own + sorted({entry.name for entry in _entries()} - set(own))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name; None where there is none."""
         return super().get_command(ctx, cmd_name) or _plugged(cmd_name)
 
 

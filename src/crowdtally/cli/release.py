@@ -1,4 +1,4 @@
-"""Release, plan, inspect."""
+"""Commands that read records: release, inspect; and plan, which reads none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 
 from crowdtally.cli import options, syntax
 from crowdtally.cli import request as requesting
-from crowdtally.cli.options import positive, remark
+from crowdtally.cli.options import remark
 
 if TYPE_CHECKING:
     from crowdtally.curator.plan.plan import Plan
@@ -25,59 +25,40 @@ if TYPE_CHECKING:
     from crowdtally.ledger import Charged
 
 
-_first, _budget, _stop, _guess = (
-    partial(typer.Option, rich_help_panel=group) for group in ("first", "budget", "stop", "guess")
-)
-
-# ``crowdtally release``.
-
-
 @requesting.takes_request
 def release(
     make_request: Callable[[Any], Any],
-    output: Annotated[
-        Path | None,
-        _first("--output", "-o", metavar="DIR", help="The folder to write; it must not exist."),
-    ] = None,
-    ledger: options.LedgerOption = None,
-    dataset: options.DatasetOption = None,
-    new_dataset: options.NewDatasetOption = False,
-    purpose: Annotated[
-        str | None,
-        _budget("--purpose", metavar="TEXT", help="What for, in your words; the ledger keeps it."),
-    ] = None,
-    request_id: Annotated[
-        str | None,
-        _budget("--request-id", metavar="KEY", help="With it the same request is charged once."),
-    ] = None,
-    strict: Annotated[
-        bool,
-        _stop("--strict", help="Stop, uncharged, if a row would be dropped."),
-    ] = False,
-    most_dropped: Annotated[
-        str | None,
-        _stop(
-            "--most-dropped",
-            metavar="SHARE",
-            help="Stop, uncharged, if more than this share of rows would be: 0.1, 1/10. Readers "
-            "see whether there is a release.",
-        ),
-    ] = None,
-    yes: Annotated[
-        bool,
-        _stop("--yes", "-y", help="Do not ask where more than half of all rows would be."),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        _stop("--dry-run", help="Check all and show the plan; charge nothing."),
-    ] = False,
-    engine: options.EngineOption = None,
-    engine_setting: options.EngineSettingOption = None,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
+    output: Path | None = None,
+    ledger: str | None = None,
+    dataset: options.Dataset = None,
+    new_dataset: bool = False,
+    purpose: str | None = None,
+    request_id: str | None = None,
+    strict: bool = False,
+    most_dropped: str | None = None,
+    yes: bool = False,
+    dry_run: bool = False,
+    engine: options.Engine = None,
+    engine_setting: list[str] | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Make a differentially private release from RECORDS, and charge it to the ledger."""
+    """Make a differentially private release from RECORDS, and charge it to the ledger.
+
+    What everyone needs:
+        output (-o DIR): The folder to write; it must not exist.
+
+    Budget:
+        purpose (TEXT): What for, in your words; the ledger keeps it.
+        request_id (KEY): With it the same request is charged once.
+
+    Before the charge:
+        strict: Stop, uncharged, if a row would be dropped.
+        most_dropped (SHARE): Stop, uncharged, if more than this share of rows would be: 0.1, 1/10.
+            Readers see whether there is a release.
+        yes (-y): Do not ask where more than half of all rows would be.
+        dry_run: Check all and show the plan; charge nothing.
+    """
     from crowdtally.api import surroundings
     from crowdtally.cli.output import Progress, asker, somebody_is_there
     from crowdtally.curator.publish import publish
@@ -173,9 +154,9 @@ def _check_output(output: Path | None, dry_run: bool) -> None:
 
 @contextmanager
 def _together(check: Callable[[], None]) -> Iterator[None]:
-    """Make a check too, and tell what it found beside what else is wrong: one slip hides no other.
+    """Make a check too, and report both what it found and what else is wrong.
 
-    A wrong option is told first, and decides the exit code: it needs no reading to be seen.
+    A wrong option comes first, and decides the exit code: it needs no reading to be seen.
     """
     from crowdtally.errors import CrowdtallyError, UsageError
 
@@ -217,59 +198,37 @@ def _found(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 _KINDS_OF_CELLS = {"items": "items", "edges": "items in context", "cells": "cells"}
-"""What the cells of a table that was discovered are called."""
-
-# ``crowdtally plan``.
 
 
 @requesting.takes_request
 def plan(
     make_request: Callable[..., Any],
-    guess_users: Annotated[
-        int | None,
-        _guess(metavar="N", parser=positive, help="A public guess of the number of users."),
-    ] = None,
-    guess_records: Annotated[
-        int | None,
-        _guess(metavar="N", parser=positive, help="A public guess of the number of records."),
-    ] = None,
-    guess_total: Annotated[
-        int | None,
-        _guess(metavar="N", parser=positive, help="A public guess of the total count."),
-    ] = None,
-    query_cells: Annotated[
-        int | None,
-        _guess(
-            metavar="R",
-            parser=positive,
-            help="Cells that a question will sum over: compares ways of publishing for it.",
-        ),
-    ] = None,
-    epsilon: options.PerhapsEpsilonOption = None,
-    half_width: Annotated[
-        str | None,
-        _budget(
-            "--half-width",
-            metavar="N",
-            help="Instead of --epsilon: find the smallest one whose noise interval is at most ±N.",
-        ),
-    ] = None,
-    accuracy_of: Annotated[
-        str | None,
-        _budget(
-            "--accuracy-of",
-            metavar="item|cell|sum:R",
-            help="With --half-width: of one item's count (the default), of one cell of the "
-            "contexts' table, or of a sum of R cells of it.",
-        ),
-    ] = None,
-    ledger: options.LedgerOption = None,
-    dataset: options.DatasetOption = None,
-    new_dataset: options.NewDatasetOption = False,
-    as_json: options.JsonOption = False,
-    debug: options.DebugOption = False,
+    guess_users: options.Positive = None,
+    guess_records: options.Positive = None,
+    guess_total: options.Positive = None,
+    query_cells: options.Positive = None,
+    epsilon: str | None = None,
+    half_width: str | None = None,
+    accuracy_of: str | None = None,
+    ledger: str | None = None,
+    dataset: options.Dataset = None,
+    new_dataset: bool = False,
+    as_json: bool = False,
 ) -> None:
-    """Show noise, size and cost of a release before anything is spent. Reads no record."""
+    """Show noise, size and cost of a release before anything is spent. Reads no record.
+
+    Budget:
+        half_width (N): Instead of --epsilon: find the smallest one whose noise interval is at most
+            ±N.
+        accuracy_of (item|cell|sum:R): With --half-width: of one item's count (the default), of one
+            cell of the contexts' table, or of a sum of R cells of it.
+
+    Public guesses:
+        guess_users (N): A public guess of the number of users.
+        guess_records (N): A public guess of the number of records.
+        guess_total (N): A public guess of the total count.
+        query_cells (R): Cells that a question will sum over: compares ways of publishing for it.
+    """
     from crowdtally.curator.inspect import check_columns
     from crowdtally.curator.plan.accuracy import LARGEST, Target, check_either
     from crowdtally.curator.plan.plan import make_plan
@@ -310,9 +269,6 @@ def show_plan(plan: Plan, as_json: bool, account: requesting.Account) -> None:
         print(line)
 
 
-# ``crowdtally inspect``.
-
-
 def _unused(*flags: str) -> Any:
     """An option of a release, so that its command can be inspected as it is."""
     return typer.Option(*flags, hidden=True, rich_help_panel="output", help="Taken and not used.")
@@ -328,11 +284,10 @@ def inspect(
     strict: Annotated[bool, _unused("--strict")] = False,
     most_dropped: Annotated[str | None, _unused("--most-dropped")] = None,
     yes: Annotated[bool, _unused("--yes", "-y")] = False,
-    engine: options.EngineOption = None,
-    engine_setting: options.EngineSettingOption = None,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-    debug: options.DebugOption = False,
+    engine: options.Engine = None,
+    engine_setting: list[str] | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Show, for your eyes only, what a release would drop and keep. Charges and writes nothing."""
     from crowdtally.cli.output import Progress

@@ -1,4 +1,4 @@
-"""Request options; ledger and dataset."""
+"""The options that describe a request, and the account that it is charged to."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from inspect import Parameter
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from crowdtally.cli import options as typed
 from crowdtally.cli import syntax
@@ -23,52 +23,94 @@ if TYPE_CHECKING:
     from crowdtally.ledger import Balance, Charged, Ledger
 
 
-# The options that describe a release, put together: what ``release`` and ``plan`` share.
-#
-# How each looks stands in ``options.py``.
-
 Value = TypeVar("Value")
 
 
 def request_of(
     records: typed.RecordsArgument,
-    epsilon: typed.PerhapsEpsilonOption,
-    user: typed.UserOption = None,
-    user_per_row: typed.PerRowOption = False,
-    weight: typed.WeightOption = None,
-    bounded_to: typed.BoundedToOption = None,
-    cells_once: typed.CellsOnceOption = False,
-    item: typed.ItemOption = None,
-    attributes: typed.AttributesOption = None,
-    items: typed.ItemsOption = None,
-    context: typed.ContextOption = None,
-    values: typed.ValuesOption = None,
-    where: typed.WhereOption = None,
-    timezone: typed.TimezoneOption = "UTC",
-    type_: typed.TypeOption = None,
-    join: typed.JoinOption = None,
-    same_person: typed.SamePersonOption = None,
-    quantity: typed.QuantityOption = None,
-    max_quantity: typed.MaxQuantityOption = None,
-    record_id: typed.RecordIdOption = None,
-    method: typed.MethodOption = None,
-    top: typed.TopOption = None,
-    discover: typed.DiscoverOption = None,
-    noise: typed.NoiseOption = AUTO,
-    summary: typed.SummaryOption = None,
-    transform: typed.TransformOption = None,
-    count: typed.CountOption = "records",
-    pairs: typed.PairsOption = False,
-    split: typed.SplitOption = None,
-    delta: typed.DeltaOption = "0",
+    epsilon: str | None,
+    user: typed.Columns = None,
+    user_per_row: bool = False,
+    weight: typed.Column = None,
+    bounded_to: int | None = None,
+    cells_once: bool = False,
+    item: typed.Column = None,
+    attributes: typed.Columns = None,
+    items: str | None = None,
+    context: Annotated[list[str] | None, {"autocompletion": typed.column}] = None,
+    values: list[str] | None = None,
+    where: str | None = None,
+    timezone: str = "UTC",
+    type_: list[str] | None = None,
+    join: list[str] | None = None,
+    same_person: str | None = None,
+    quantity: typed.Column = None,
+    max_quantity: int | None = None,
+    record_id: typed.Column = None,
+    method: Annotated[object, typed.value_in(typed.METHODS)] = None,
+    top: int | None = None,
+    discover: str | None = None,
+    noise: Annotated[
+        str, {"autocompletion": typed.one_of(typed.NOISES), "show_default": False}
+    ] = AUTO,
+    summary: Annotated[object, typed.value_in(typed.PUBLISHINGS)] = None,
+    transform: Annotated[object, typed.value_in(typed.TRANSFORMS)] = None,
+    count: Annotated[str, {"autocompletion": typed.one_of(typed.COUNTED)}] = "records",
+    pairs: bool = False,
+    split: str | None = None,
+    delta: str = "0",
     *,
     check: Check | None,
 ) -> Request | Subject:
     """The request that the options describe; every command that makes one takes these.
 
     Without ``epsilon``, where a command does not need it, what the request would count.
+
+    What everyone needs:
+        epsilon (E): The whole cost, exact: 0.1, 1/3, 1e-3.
+        user (COL[,COL…]): Whose record it is; all of a user's are protected together.
+        item (COL|NAME=EXPR): What is counted: a column, or a row-wise SQL expression.
+        items (FILE[:COL]): The public list of items.
+        context (COL|NAME=EXPR): Count items in this context too. Repeatable: several make one joint
+            table.
+
+    What is counted:
+        attributes (A,B,…): Instead of --item: the columns of one table.
+        values (NAME=LIST): The public values of a context or attribute: a,b or 0..9 or @FILE[:COL].
+            Repeatable.
+        where (EXPR): Take only rows for which this SQL condition holds.
+        timezone (ZONE): Where days and hours are, such as Europe/Vienna.
+        type_ (--type COL=TYPE): Read a column as int64, float64, text, bool, date, timestamp or
+            timestamptz; what does not fit is missing. Repeatable.
+        join (FILE:KEY[=KEY]): Look up columns of another table by KEY, there called =KEY.
+            Repeatable.
+        quantity (COL): How often a record counts, at least once.
+        max_quantity (C): With --quantity: the most that one record counts.
+        count (records|users): What a count counts.
+        pairs: Count pairs of items of one user too.
+
+    Who is protected:
+        user_per_row: Instead of --user: each row is one person.
+        weight (COL): With --user-per-row: how many persons a row is.
+        bounded_to (L): Instead of --user, for records bounded elsewhere: you state that nobody has
+            more than L rows. It is not checked, and the release says so.
+        cells_once: With --bounded-to: you also state that no two rows of a person are in one cell.
+        same_person (FILE[:COL]): A table of which ids are one person's, whom COL names.
+        record_id (COL): A stored column that tells a user's records apart.
+
+    Method and form:
+        method (VALUE): How users are bounded: auto (default), sra:max-records=10, hpa, …; `--method
+            help` lists them, and `--method hpa:help` the fields of one.
+        top (K): Only the K items that most users have: top:k=K in short.
+        discover (COL,…): Columns without a public list: discover:columns=COL,…
+        noise (NOISE): auto (default), laplace, gaussian (with --delta) or interval.
+        summary (VALUE): Which noisy counts: dense (default), filter:size=3000, …
+        transform (VALUE): What instead of cells: dyadic:columns=age, …
+
+    Budget:
+        split (NAME=SHARE,…): Exact shares of epsilon; a plan prints the usual ones.
+        delta (D): The chance of exceeding epsilon, such as 1e-9.
     """
-    from crowdtally.cli.syntax import domain_of
     from crowdtally.core.privacy import Delta, Epsilon
     from crowdtally.curator.bounding.rules import Discover
     from crowdtally.curator.request.declare import declare
@@ -107,7 +149,7 @@ def request_of(
     if check is not None and exact_epsilon is not None:
         check(sources, exact_epsilon, exact_delta)
     discovers = isinstance(options["method"], Discover)
-    domain = domain_of(sources, items, values, discover=discovers)
+    domain = syntax.domain_of(sources, items, values, discover=discovers)
     if exact_epsilon is None:
         return make_subject(declaration, domain, sources=sources, **options)
     return make_request(
@@ -125,9 +167,9 @@ def subject_of(**given: Any) -> Subject:
 
 
 def takes_subject(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all options of a request, of which ``--epsilon`` may be left out.
+    """Give a command all options of a request; ``--epsilon`` may be left out.
 
-    The command's first parameter receives a function that says what would be counted.
+    Its first argument is a function that says what would be counted.
     """
     shared = _shared()
     shared["epsilon"] = shared["epsilon"].replace(default=None)
@@ -135,7 +177,6 @@ def takes_subject(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def named_method(method: object, top: int | None, discover: str | None) -> object:
-    """The method that was named, by itself or by a short form."""
     from crowdtally.curator.bounding.rules import Discover, Top
     from crowdtally.errors import UsageError
 
@@ -152,7 +193,7 @@ def named_method(method: object, top: int | None, discover: str | None) -> objec
 def takes_counted(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say what is counted, and none of how and at what cost.
 
-    Its first parameter receives a function that says what would be counted.
+    Its first argument is a function that says what would be counted.
     """
     without = ("split", "delta", "method", "top", "discover", "noise", "summary", "transform")
 
@@ -163,7 +204,6 @@ def takes_counted(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _given(text: str | None, parse: Callable[[str], Value]) -> Value | None:
-    """What was typed, parsed; None where nothing was."""
     return None if text is None else parse(text)
 
 
@@ -181,8 +221,8 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _shared() -> dict[str, Parameter]:
-    *given_by_options, _ = signature(request_of).parameters.values()
-    return {parameter.name: parameter for parameter in given_by_options}
+    # The request's own type would import the engine, and the command line does not need it.
+    return typed.parameters_of(request_of, dict.fromkeys(("Request", "Subject", "Check"), object))
 
 
 def _taking(
@@ -191,36 +231,27 @@ def _taking(
     maker: Callable[[Mapping[str, Any]], Any],
     without: Collection[str] = (),
 ) -> Callable[..., None]:
-    _, *mine = signature(command).parameters.values()
+    mine = typed.parameters_of(command)
     # What a command takes itself, such as an epsilon that may be missing, it hands over itself.
-    own = {*(parameter.name for parameter in mine), *without}
-    shared = {name: one for name, one in shared.items() if name not in own}
+    shared = {name: one for name, one in shared.items() if name not in {*mine, *without}}
 
     @wraps(command)
     def run(**given: Any) -> None:
         options = {name: given.pop(name) for name in shared}
         command(maker(options), **given)
 
-    # The request's own type would import the engine, and the command line does not need it.
-    known = {**globals(), "Request": object, "Subject": object, "Check": object}
-    hints = get_type_hints(request_of, known, include_extras=True)
-    hints |= get_type_hints(command, include_extras=True)
-    together = [p.replace(annotation=hints[p.name]) for p in (*shared.values(), *mine)]
-    typed.declare(run, together)
-    return run
+    return typed.declared(run, [*shared.values(), *mine.values()])
 
 
 # The ledger and the dataset that a request is charged to, as they were typed.
 #
-# Closed by default: a name that nobody made is refused, before any list or record is read, since
+# An unknown name is refused, before any list or record is read, since
 # a slip in it would be a budget of its own. Only one's own ledger, at a terminal, is made on
 # first use.
 
 
 @dataclass(frozen=True)
 class Account:
-    """What is charged, or would be."""
-
     ledger: str | None
     dataset: str | None
     new: bool
@@ -231,8 +262,7 @@ class Account:
     def check(self, sources: Sources, epsilon: Epsilon, delta: Delta) -> None:
         """Refuse a request that the ledger does not allow, before any list is read.
 
-        With a δ it may be paid for in ρ, of which nothing is known yet: a dataset that counts it is
-        asked once the request is whole.
+        A request with δ may be paid for in ρ, which is not known before the request is whole.
         """
         self.standing(sources, epsilon, delta, whole=False)
 
@@ -247,12 +277,7 @@ class Account:
     ) -> Standing:
         """Where the dataset stands, if the request fits; looking makes no ledger.
 
-        Args:
-            sources: where the records are.
-            epsilon: ε of the request.
-            delta: its δ.
-            rho: what it is paid for in, where that is ρ.
-            whole: whether it is known what it is paid for in.
+        ``rho`` is what it is paid for in, if that is ρ; known only when the request is ``whole``.
         """
         from crowdtally.curator.dataset import counts_rho, dataset_of
         from crowdtally.ledger import Balance
@@ -295,17 +320,14 @@ class Standing:
 
     balance: Balance
     account: Account
-    """What was typed."""
     known: list[str] | None
     """The datasets that there are; None where there is no ledger yet."""
 
     @property
     def is_new(self) -> bool:
-        """Whether there is no such dataset yet."""
         return self.known is None or self.balance.dataset not in self.known
 
     def sentences(self) -> Iterator[str]:
-        """For whoever plans a release."""
         if not self.is_new:
             yield self.balance.describe(self.account.ledger)
             if (warning := self.balance.warning()) is not None:
@@ -377,11 +399,7 @@ def made_before(ledger: str | None, request_id: str | None) -> Charged | None:
 def unless_known(
     look_up: Callable[[], Charged | None], check: Callable[..., None]
 ) -> Callable[..., None]:
-    """A check that holds nothing against a request that was charged before, or is just now.
-
-    Its own charge may be what leaves no budget, and its release what is in the way; what follows
-    from that is for the main line to say.
-    """
+    """The same check, which passes a request that was charged before: that may be why it fails."""
     from crowdtally.errors import CrowdtallyError
 
     def checked(*given: Any) -> None:

@@ -1,4 +1,4 @@
-"""Demo, check."""
+"""The demo and the check."""
 
 from __future__ import annotations
 
@@ -15,23 +15,21 @@ import typer
 from crowdtally.cli import options
 from crowdtally.errors import CrowdtallyError, UsageError
 
-# ``crowdtally demo``.
-
 _FEWEST = 1000
 
 
+@options.command
 def demo(
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="A new folder; else crowdtally-demo."),
-    ] = None,
-    records: Annotated[
-        int, typer.Option(metavar="N", parser=options.typed_whole, help="How many records.")
-    ] = 1_000_000,
-    epsilon: options.EpsilonOption = "1",
-    debug: options.DebugOption = False,
+    output: Path | None = None,
+    records: int = 1_000_000,
+    epsilon: str = "1",
 ) -> None:
-    """Invent a million visits, release who went where, and show the top places beside the truth."""
+    """Invent a million visits, release who went where, and show the top places beside the truth.
+
+    Options:
+        output (-o DIR): A new folder; else crowdtally-demo.
+        records (N): How many records.
+    """
     from crowdtally.api import read, release
     from crowdtally.core.domain import Domain
     from crowdtally.core.privacy import Epsilon
@@ -86,32 +84,27 @@ def demo(
 
 
 def _free(name: str) -> Path:
-    """The first of name, name-2, name-3 … that does not exist."""
     numbered = (Path(name if n == 1 else f"{name}-{n}") for n in itertools.count(1))
     return next(path for path in numbered if not path.exists())
 
-
-# ``crowdtally check``: a self-test of the installation, or a release looked at as a whole.
 
 _CheckedArgument = Annotated[
     str | None,
     typer.Argument(metavar="[RELEASE]", help="A release's folder; without one, a self-test."),
 ]
-_ComparedOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger", metavar="PATH|URL", help="Compare with the ledger that it was charged to."
-    ),
-]
 
 
+@options.command
 def check(
     release: _CheckedArgument = None,
-    ledger: _ComparedOption = None,
-    as_json: options.JsonOption = False,
-    debug: options.DebugOption = False,
+    ledger: str | None = None,
+    as_json: bool = False,
 ) -> None:
-    """Check all of RELEASE; without one, test noise, engine, ledger and files on this machine."""
+    """Check all of RELEASE; without one, test noise, engine, ledger and files on this machine.
+
+    Options:
+        ledger (PATH|URL): Compare with the ledger that it was charged to.
+    """
     if release is not None:
         _check_release(release, ledger, as_json)
     elif ledger is not None:

@@ -1,4 +1,4 @@
-"""Small syntaxes; lists."""
+"""Small syntaxes of options, and the public lists that they name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from crowdtally.core.records import Records
     from crowdtally.records.locate import Sources
 
-
-# The command line's small syntaxes, in one place: what a person types, as plain values.
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
@@ -214,10 +212,7 @@ def _range(name: str, first: int, last: int) -> range:
 def domain_of(
     sources: Sources, items: str | None, values: list[str] | None, *, discover: bool
 ) -> Domain | None:
-    """The domain; None where no list of items is given.
-
-    Where columns are discovered, it may have lists of some columns only.
-    """
+    """The public lists; ``None`` without any. Where columns are discovered, some have none."""
     from crowdtally.core.domain import Domain
 
     records, axes = sources.declared, _axes(values or [], sources)

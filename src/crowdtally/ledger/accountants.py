@@ -1,4 +1,4 @@
-"""Sequential and zCDP."""
+"""What charges cost: pure ε and δ by sequential composition, ρ by zCDP."""
 
 from __future__ import annotations
 
@@ -200,7 +200,6 @@ class Accountant(Protocol):
     """How losses compose."""
 
     kind: ClassVar[str]
-    """The name under which a dataset records it."""
 
     def cost(self, charge: Charge) -> Loss:
         """What a charge costs; refused where its parts exceed what it states."""
@@ -276,11 +275,9 @@ class SequentialComposition:
         return after.epsilon <= limit.epsilon and (not cost.delta or after.delta <= limit.delta)
 
     def fits_alone(self, cost: Loss, limit: Loss) -> bool:
-        """By ε and δ, each by itself."""
         return cost.within(limit)
 
     def remaining(self, spent: Loss, limit: Loss) -> Loss:
-        """The exact difference, nothing where it is negative."""
         return (limit - spent).at_least_zero()
 
     def reported(self, spent: Loss, limit: Loss | None) -> Loss:
@@ -322,7 +319,7 @@ def chosen(typed: str | None, *limits: Loss | None) -> str:
 
 
 def require_limits(dataset: str, typed: str | None, *limits: Loss | None) -> None:
-    """Refuse, before there is a dataset, limits that its accountant could not hold."""
+    """Refuse, before a dataset exists, limits with which its accountant cannot compare."""
     rule = accountant(chosen(typed, *limits))
     for limit in limits:
         if limit is not None:

@@ -1,4 +1,4 @@
-"""Loss, exact text, amounts for people."""
+"""Amounts of ε, δ and ρ: exact text for the record, words for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ _SHOWN_LENGTH = 80
 
 
 def is_long(amount: Fraction) -> bool:
-    """Whether it has more digits than a charge may state."""
     return digits(amount.numerator) + digits(amount.denominator) > LONGEST
 
 
@@ -96,7 +95,7 @@ class Loss:
 
     @classmethod
     def of(cls, epsilon: Epsilon | None, delta: Delta, rho: Rho | None = None) -> Loss:
-        """From validated values; None is nothing of it."""
+        """From validated values; ``None`` is an amount of 0."""
         return cls(_value(epsilon), delta.value, _value(rho))
 
     def __add__(self, other: Loss) -> Loss:
@@ -120,7 +119,6 @@ class Loss:
         return self.epsilon <= other.epsilon and self.delta <= other.delta and self.rho <= other.rho
 
     def at_least_zero(self) -> Loss:
-        """The same with negative amounts raised to zero."""
         return Loss(
             max(self.epsilon, _NOTHING), max(self.delta, _NOTHING), max(self.rho, _NOTHING),
             max(self.pure_rho, _NOTHING),
@@ -132,7 +130,6 @@ class Loss:
 
     @property
     def has_rho(self) -> bool:
-        """Whether it says something of zCDP."""
         return bool(self.rho or self.pure_rho)
 
 
@@ -141,9 +138,9 @@ def _value(amount: Epsilon | Rho | None) -> Fraction:
 
 
 def amount(loss: Loss, *, in_rho: bool = False) -> str:
-    """An amount for a person; δ and ρ only where there is any, ε unless there is ρ alone.
+    """An amount for a person: δ and ρ only where there is any, ε unless there is ρ alone.
 
-    ``in_rho`` is for what is compared with a ρ: nothing of it is then said as ρ, too.
+    With ``in_rho``, for what is compared with a ρ, ρ is always shown.
 
     >>> from fractions import Fraction
     >>> amount(Loss()), amount(Loss(rho=Fraction(1, 10))), amount(Loss(Fraction(1), Fraction(1, 8)))
@@ -171,7 +168,6 @@ def stated(loss: Loss) -> list[str]:
 
 
 def made_of(spent: Loss) -> str:
-    """The sums of a dataset that counts by zCDP."""
     said = [f"ρ = {for_people(spent.rho)}"]
     if spent.epsilon:
         said.append(f"pure ε = {for_people(spent.epsilon)}")

@@ -30,11 +30,9 @@ class Balance:
     unit: PrivacyUnit | None = None
     """What its epsilons protect; ``None`` until the first charge says so."""
     accountant: str = SequentialComposition.kind
-    """The kind of accountant that composes them."""
     spent: Loss = field(default_factory=Loss)
     """The exact sum of all charges that were not voided, published or not."""
     limit: Loss | None = None
-    """The total that may be spent; ``None`` for no limit."""
     each: Loss | None = None
     """What a single release may cost; ``None`` for no such limit."""
 
@@ -70,7 +68,6 @@ class Balance:
             )  # fmt: skip
 
     def cost(self, charge: Charge) -> Loss:
-        """What a charge costs here."""
         return self._rule.cost(charge)
 
     def require_limits(self, total: Loss | None, each: Loss | None) -> None:
@@ -109,12 +106,10 @@ class Balance:
         return said if reported == self.spent else f"{said} ({made_of(self.spent)})"
 
     def standing_words(self) -> str:
-        """The same and the limit, short."""
         limit = "; no limit is set" if self.limit is None else f" of {amount(self.limit)}"
         return f"{self.spent_words()}{limit}"
 
     def how_to_limit(self, ledger: str | None = None) -> str:
-        """The command that sets a limit."""
         delta = " --delta D" if self.counts_by_zcdp or self.spent.delta else ""
         where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
         name = shlex.quote(self.dataset)
@@ -173,7 +168,7 @@ class Balance:
 
 
 def after(balance: Balance | None, dataset: str, event: Event) -> Balance:
-    """The balance once ``event`` happened; refused where it may not happen."""
+    """Return the balance after ``event``; refuse an event that may not happen."""
     if isinstance(event, Created):
         if balance is not None:
             raise UsageError(f"dataset {dataset!r} exists already. {balance.describe()}")

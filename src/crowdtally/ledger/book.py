@@ -1,4 +1,4 @@
-"""Checked view of one transaction; the same request again."""
+"""A checked view of one transaction, and requests that are made again."""
 
 from __future__ import annotations
 
@@ -10,19 +10,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.ledger import chain
 from crowdtally.ledger.amounts import for_people
 from crowdtally.ledger.balance import Balance, after
-from crowdtally.ledger.chain import (
-    Entry,
-    Head,
-    Row,
-    append,
-    damaged,
-    genesis,
-    link,
-    number_of,
-    read,
-)
+from crowdtally.ledger.chain import Entry, Head, Row, damaged
 from crowdtally.ledger.charge import Charge
 from crowdtally.ledger.errors import DrawnBeforeError
 from crowdtally.ledger.events import AboutReservation, Event, Reserved
@@ -41,8 +32,6 @@ if TYPE_CHECKING:
 
 
 class Book:
-    """One transaction's checked view of the ledger."""
-
     def __init__(self, page: Page) -> None:
         self._page = page
         header = page.header()
@@ -78,7 +67,7 @@ class Book:
         balance = after(before, dataset, event)
         time = datetime.now(UTC).isoformat(timespec="seconds")
         by = this_author(self._role)
-        row = append(self.head, time, balance, event, by)
+        row = chain.append(self.head, time, balance, event, by)
         self._page.append(row, first=before is None)
         self.head = Head(row.number, row.hash)
         entry = Entry(row.number, time, dataset, event, balance, row.hash, by)
@@ -87,8 +76,7 @@ class Book:
         return entry
 
     def reservation(self, reservation_id: str) -> Charged:
-        """A reservation, and what became of it."""
-        number = number_of(reservation_id)
+        number = chain.number_of(reservation_id)
         entry = self.entry(number) if number <= self.head.number else None
         if entry is None or entry.id != reservation_id or not isinstance(entry.event, Reserved):
             raise UsageError(
@@ -117,7 +105,7 @@ class Book:
         """
         found: dict[str, set[str]] = defaultdict(set)
         for row in self._page.about(*sorted({shelf(digest) for digest in hashes})):
-            event = read(row, None).event
+            event = chain.read(row, None).event
             if isinstance(event, Sources):
                 found[row.dataset].update(set(event.hashes).intersection(hashes))
         return {dataset: known for dataset, known in found.items() if known}
@@ -138,7 +126,7 @@ class Book:
         if number not in rows:
             raise damaged(number, "is missing")
         self._require_next(rows, number)
-        self._checked[number] = read(rows[number], self._hash_before(rows, number))
+        self._checked[number] = chain.read(rows[number], self._hash_before(rows, number))
         return self._checked[number]
 
     def record(self) -> Record:
@@ -146,12 +134,11 @@ class Book:
         return Record(self.id, self.head, tuple(self._page.rows_after(0)))
 
     def datasets(self) -> list[str]:
-        """The names of all datasets, sorted."""
         return sorted(self._page.datasets())
 
     def _hash_before(self, rows: dict[int, Row], number: int) -> str:
         if number == 1:
-            return genesis(self.id)
+            return chain.genesis(self.id)
         if number - 1 not in rows:
             raise damaged(number - 1, "is missing")
         return rows[number - 1].hash
@@ -161,7 +148,7 @@ class Book:
             return
         if number + 1 not in rows:
             raise damaged(number + 1, "is missing")
-        if link(rows[number].hash, rows[number + 1].body) != rows[number + 1].hash:
+        if chain.link(rows[number].hash, rows[number + 1].body) != rows[number + 1].hash:
             raise damaged(number + 1, "does not follow from the entry before it")
 
     def _require_head(self) -> None:
@@ -171,7 +158,9 @@ class Book:
             raise damaged(head.number + 1, "was added past the recorded end")
         if head.number and head.number not in rows:
             raise damaged(head.number, "is missing: the ledger was cut at its end")
-        found = self._checked_entry(head.number, rows).hash if head.number else genesis(self.id)
+        found = (
+            self._checked_entry(head.number, rows).hash if head.number else chain.genesis(self.id)
+        )
         if found != head.hash:
             raise damaged(head.number, "is not the one that the ledger records as its last")
 
@@ -207,7 +196,6 @@ def made_before(
 
 
 def require_same(earlier: Charged, dataset: str, event: Reserved) -> None:
-    """Refuse a request id that was used for something else."""
     differing = list(_differences(earlier, dataset, event))
     if differing:
         raise UsageError(
@@ -291,7 +279,7 @@ def _differences(earlier: Charged, dataset: str, event: Reserved) -> Iterator[st
 
 
 def _compared(name: str, old: object, new: object) -> Iterator[str]:
-    """In words, where two values differ: each parameter by itself."""
+    """Sentences about what differs between two values, for each parameter by itself."""
     if old == new:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping) and "sha256" not in old:
@@ -303,7 +291,6 @@ def _compared(name: str, old: object, new: object) -> Iterator[str]:
 
 
 def _said(value: object) -> str:
-    """A recorded parameter for a person."""
     if value is None or value is False:
         return "not given"
     if value is True:
@@ -322,7 +309,7 @@ def _said(value: object) -> str:
 
 
 def _comparable(charge: Charge) -> Charge:
-    """Without what differs between two runs of one request: the release's id, the programs."""
+    """The charge without its release's id and versions, which differ between two runs."""
     return replace(charge, release_id="any", versions={})
 
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
+from typing import Any
 
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.ledger.balance import Balance
 from crowdtally.ledger.charge import Json, canonical
 from crowdtally.ledger.errors import DamagedLedgerError, LedgerError
-from crowdtally.ledger.events import AboutReservation, Event, Reserved, parse, record
+from crowdtally.ledger.events import AboutReservation, Event, Reserved, parse, parse_quickly, record
 from crowdtally.ledger.provenance import Author, Sources
 
 _ID = re.compile(r"([1-9][0-9]{0,17})-[0-9a-f]{8}")
@@ -38,7 +40,6 @@ class Head:
 
     @classmethod
     def of(cls, text: str) -> Head:
-        """The head that ``str`` wrote."""
         match = _HEAD.fullmatch(text.strip())
         if match is None:
             raise UsageError(
@@ -60,7 +61,6 @@ class Row:
     body: str
     hash: str
     key: str | None = None
-    """The request id of a reservation."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,6 @@ class Entry:
     dataset: str
     event: Event
     balance: Balance
-    """Where the dataset stands after it."""
     hash: str
     """The hash of ``body`` chained to the entry before."""
     by: Author
@@ -100,7 +99,6 @@ def link(previous: str, body: str) -> str:
 
 
 def content(number: int, time: str, balance: Balance, event: Event, by: Author) -> dict[str, Json]:
-    """What is hashed of an entry."""
     return {
         "by": by.fields(),
         "number": number,
@@ -112,7 +110,6 @@ def content(number: int, time: str, balance: Balance, event: Event, by: Author) 
 
 
 def append(head: Head, time: str, balance: Balance, event: Event, by: Author) -> Row:
-    """The row that follows ``head``."""
     number = head.number + 1
     body = canonical(content(number, time, balance, event, by))
     digest = link(head.hash, body)
@@ -120,7 +117,6 @@ def append(head: Head, time: str, balance: Balance, event: Event, by: Author) ->
 
 
 def number_of(reservation_id: str) -> int:
-    """The number of the entry that an id names."""
     match = _ID.fullmatch(reservation_id)
     if match is None:
         raise UsageError(
@@ -134,6 +130,65 @@ def read(row: Row, previous: str | None) -> Entry:
     """The entry in a row, checked against the hash before it (``None``: that one is lost)."""
     if previous is not None and link(previous, row.body) != row.hash:
         raise damaged(row.number, "was changed: its hash does not follow from its content")
+    return _quickly(row) or _carefully(row)
+
+
+# Most of an entry's text stands in earlier entries too, so it is cut at its keys, and each piece is
+# parsed once. Pieces that are each the canonical text of a value, put together between the keys of
+# an object in their order, are the canonical text of that object. So a piece that was cut at the
+# wrong place is refused as such, and how the cuts were found does not matter.
+_PIECES = re.compile(  # atomic groups: a long text that does not fit is refused in linear time
+    r'(?>\{"balance":(\{.*?\}),"by":)(?>(\{.*?\}),"dataset":)(?>(".*?"),"event":)'
+    r'(\{.*\}),"number":(\d+),"time":("[^"]*")\}'
+)
+
+
+def _quickly(row: Row) -> Entry | None:
+    """The entry, where nothing about it is unusual; ``None`` where ``_carefully`` has to decide."""
+    pieces = _PIECES.fullmatch(row.body)
+    if pieces is None:
+        return None
+    state, by, dataset, event, number, time = pieces.groups()
+    try:
+        done, balance = parse_quickly(event), _balance(dataset, state)
+        entry = Entry(row.number, _time(time), row.dataset, done, balance, row.hash, _author(by))
+        same = number == str(row.number) and _columns(row) == columns(balance, done)
+    except _UNREADABLE:
+        return None
+    return entry if same else None
+
+
+def _value(text: str) -> Any:
+    """The value that a canonical text stands for; a ``ValueError`` where it is not canonical.
+
+    >>> _value('{"a":1}')
+    {'a': 1}
+    """
+    value = json.loads(text)
+    if canonical(value) != text:
+        raise ValueError("not in canonical form")
+    return value
+
+
+_remembered = lru_cache(maxsize=1024)
+_time = _remembered(_value)
+
+
+@_remembered
+def _author(text: str) -> Author:
+    return Author.read(_value(text))
+
+
+@_remembered
+def _balance(dataset: str, text: str) -> Balance:
+    return Balance.read(_value(dataset), _value(text))
+
+
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, RecursionError, CrowdtallyError)
+
+
+def _carefully(row: Row) -> Entry:
+    """The entry, or what is wrong with it in words."""
     try:
         found = json.loads(row.body)
         event = parse(found["event"])
@@ -146,15 +201,17 @@ def read(row: Row, previous: str | None) -> Entry:
         raise damaged(row.number, f"cannot be read: it holds {error}") from error
     except LedgerError as error:
         raise LedgerError(f"entry {row.number} of the ledger holds {error}") from error
-    except (
-        KeyError, TypeError, ValueError, AttributeError, RecursionError, CrowdtallyError
-    ) as error:  # fmt: skip
+    except _UNREADABLE as error:
         raise damaged(row.number, "cannot be read") from error
     if number != row.number:
         raise damaged(row.number, f"is in the wrong place: its content is that of entry {number}")
-    if not whole or (row.dataset, row.kind, row.about, row.key) != copied:
+    if not whole or _columns(row) != copied:
         raise damaged(row.number, "was changed: its columns and its content disagree")
     return Entry(number, time, balance.dataset, event, balance, row.hash, by)
+
+
+def _columns(row: Row) -> tuple[str, str, int | None, str | None]:
+    return row.dataset, row.kind, row.about, row.key
 
 
 def columns(balance: Balance, event: Event) -> tuple[str, str, int | None, str | None]:
@@ -173,7 +230,7 @@ def _key(event: Event) -> str | None:
 
 
 def damaged(entry: int | None, what: str) -> DamagedLedgerError:
-    """The error that names an entry; without one, ``what`` says of what it speaks."""
+    """The error about an entry; without one, ``what`` is a whole sentence."""
     subject = "" if entry is None else f"entry {entry} "
     return DamagedLedgerError(
         f"the ledger is damaged: {subject}{what}. Nothing is charged to a damaged ledger. "

@@ -1,13 +1,13 @@
-"""Part, Charge, Parameters asked for; canonical JSON."""
+"""What a release charges and was asked for, and the canonical JSON that is hashed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
 from crowdtally.errors import UsageError
@@ -135,6 +135,51 @@ def read_amount(text: object) -> Fraction:
 # Most amounts of a record are those of the entry before, or nothing.
 _known_amount = lru_cache(maxsize=4096)(from_text)
 
+
+class Recorded:
+    """A dataclass that is recorded field by field, in one form for each type."""
+
+    called: ClassVar[str]
+    """What a message calls it."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, one.name)
+            if one.type == "str" or (one.type == "str | None" and value is not None):
+                words(value, f"the {one.name} of {self.called}")
+
+    def fields(self) -> dict[str, Json]:
+        return {name: _written(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def read(cls, recorded: Any) -> Self:
+        """What ``fields`` wrote; a ``KeyError`` where a field is missing."""
+        values = {}
+        for one in fields(cls):  # type: ignore[arg-type]
+            value, reader = recorded[one.name], _READERS.get(str(one.type))
+            values[one.name] = value if reader is None else reader(value)
+        return cls(**values)
+
+
+def _written(value: Any) -> Json:
+    if isinstance(value, Recorded):
+        return value.fields()
+    if isinstance(value, Loss):
+        return loss_fields(value)
+    if isinstance(value, PrivacyUnit):
+        return unit_fields(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _some_loss(recorded: Any) -> Loss:
+    loss = read_loss(recorded)
+    if loss is None:
+        raise ValueError("no amount")
+    return loss
+
+
+_READERS = {"Loss": _some_loss, "Loss | None": read_loss, "PrivacyUnit | None": read_unit}
+"""How a field is read, by its annotation; others are taken as they are, and checked later."""
 _LONGEST_ID = 200
 
 
@@ -152,7 +197,6 @@ class Part:
     epsilon: Epsilon | None
     """Its exact ε; ``None`` where it has a ρ."""
     mechanism: str
-    """Its name, such as ``discrete-laplace``."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What another accountant needs to re-check ε: scale, L1 bound, …; rationals, not floats."""
     delta: Delta = field(default_factory=Delta)
@@ -183,13 +227,25 @@ class Part:
     def fields(self) -> dict[str, Json]:
         return {
             "name": self.name,
-            "epsilon": to_text(self.loss.epsilon),
-            "delta": to_text(self.delta.value),
-            "rho": to_text(self.loss.rho),
+            **amount_fields(self.loss),
             "selects": self.selects,
             "mechanism": self.mechanism,
-            "parameters": exact_json(self.parameters, "parameters"),
+            "parameters": dict(self.parameters),
         }
+
+    @classmethod
+    def read(cls, recorded: Any) -> Part:
+        if not isinstance(recorded["selects"], bool):
+            raise ValueError("neither true nor false")
+        return cls(
+            recorded["name"],
+            _some(Epsilon, recorded["epsilon"]),
+            recorded["mechanism"],
+            recorded["parameters"],
+            Delta(read_amount(recorded["delta"])),
+            rho=_some(Rho, recorded["rho"]),
+            selects=recorded["selects"],
+        )
 
 
 @dataclass(frozen=True)
@@ -197,15 +253,12 @@ class Charge:
     """All that one release is going to do, charged at once."""
 
     release_id: str
-    """The release that will carry it."""
     epsilon: Epsilon | None
     """The exact total of pure ε; ``None`` where there is none."""
     parts: tuple[Part, ...]
     """The mechanisms; their ε, δ and ρ must not sum to more than the totals."""
     delta: Delta = field(default_factory=Delta)
-    """The exact total δ."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Of the programs that will do it."""
     rho: Rho | None = field(default=None, kw_only=True)
     """The exact total ρ, in which selections count by ε²/8; ``None`` for a charge of pure ε."""
 
@@ -224,6 +277,25 @@ class Charge:
     @property
     def loss(self) -> Loss:
         return Loss.of(self.epsilon, self.delta, self.rho)
+
+    def fields(self) -> dict[str, Json]:
+        return {
+            "release": self.release_id,
+            **amount_fields(self.loss),
+            "parts": [part.fields() for part in self.parts],
+            "versions": exact_json(self.versions, "versions"),
+        }
+
+    @classmethod
+    def read(cls, recorded: Any) -> Charge:
+        return cls(
+            recorded["release"],
+            _some(Epsilon, recorded["epsilon"]),
+            _parts(canonical(recorded["parts"])),
+            Delta(read_amount(recorded["delta"])),
+            recorded["versions"],
+            rho=_some(Rho, recorded["rho"]),
+        )
 
     @classmethod
     def by_rho(
@@ -247,6 +319,25 @@ class Charge:
             release_id, Epsilon(pure) if pure else None, listed, Delta(delta), versions or {},
             rho=Rho(rho) if rho else None,
         )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _parts(text: str) -> tuple[Part, ...]:
+    """Most charges have the parts of an earlier one, so the same text is read once."""
+    return tuple(map(Part.read, json.loads(text)))
+
+
+def amount_fields(loss: Loss) -> dict[str, Json]:
+    return {name: to_text(getattr(loss, name)) for name in ("epsilon", "delta", "rho")}
+
+
+A = TypeVar("A", Epsilon, Rho)
+
+
+def _some(kind: type[A], recorded: object) -> A | None:
+    """The amount; ``None`` for nothing."""
+    amount = read_amount(recorded)
+    return kind(amount) if amount else None
 
 
 def _set_amounts(stated: Part | Charge) -> None:
@@ -275,7 +366,6 @@ class Asked:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The public parameters: method, split, lists by their hashes; rationals, not floats."""
     purpose: str | None = None
-    """What for, in the curator's words."""
     request_id: str | None = None
     """The key under which a repeated request is known; None: each request is a new one."""
 
@@ -292,13 +382,7 @@ class Asked:
         object.__setattr__(self, "parameters", exact_json(self.parameters, "the parameters"))
 
     def fields(self) -> dict[str, Json]:
-        return {
-            "source": self.source,
-            "output": self.output,
-            "parameters": exact_json(self.parameters, "parameters"),
-            "purpose": self.purpose,
-            "request_id": self.request_id,
-        }
+        return dict(vars(self))
 
 
 def checked_request_id(value: object) -> str:

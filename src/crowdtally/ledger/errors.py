@@ -81,7 +81,6 @@ class OverBudgetError(BudgetError):
         )
 
     def _lines(self) -> Iterator[str]:
-        """Each amount that is too large by itself."""
         for letter, asked, left in (
             ("ε", self.requested.epsilon, self.remaining.epsilon),
             ("δ", self.requested.delta, self.remaining.delta),

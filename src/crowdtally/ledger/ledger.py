@@ -1,4 +1,4 @@
-"""Ledger, the public class."""
+"""The ledger: nothing is released that was not first charged, durably."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from crowdtally.errors import UsageError
 from crowdtally.ledger import transactions
 from crowdtally.ledger.accountants import needed
 from crowdtally.ledger.balance import Balance
+from crowdtally.ledger.book import Book
 from crowdtally.ledger.chain import Entry, Head
 from crowdtally.ledger.charge import Asked, Charge, Json, Part, checked_request_id, words
 from crowdtally.ledger.database.location import place
@@ -24,53 +25,39 @@ from crowdtally.ledger.transactions import UNCHANGED, Debtor, Limits, Typed, eac
 from crowdtally.ledger.verify import Verification, require_recent, verify
 
 if TYPE_CHECKING:
-    from crowdtally.ledger.book import Book
     from crowdtally.ledger.database.store import Page, Store
 
-
-# The way into a ledger's book: every transaction on a record that was looked at.
 
 T = TypeVar("T")
 
 
 class Access:
-    """Reads and writes a store as the book it holds."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._looked_at = False
 
     def read(self, work: Callable[[Book], T], *, recent: bool = False) -> T:
-        """What ``work`` finds in the book as it is.
+        """What ``work`` finds in the book; with ``recent`` its last entries must hold."""
 
-        Args:
-            work: what to do with the book.
-            recent: whether to refuse a record whose last entries do not hold.
-        """
-        return self._store.read(lambda page: work(self._book(page, recent=recent)))
+        def looked(page: Page) -> T:
+            if recent:
+                self._look_at(page)
+            return work(Book(page))
+
+        return self._store.read(looked)
 
     def write(self, work: Callable[[Book], T]) -> T:
         """Let ``work`` add to the book, in one transaction that is on disk when this returns."""
         if not self._looked_at:  # before the transaction, so that nobody waits for it
             self._store.read(self._look_at)
-        return self._store.write(lambda page: work(self._book(page)))
+        return self._store.write(lambda page: work(Book(page)))
 
     def _look_at(self, page: Page) -> None:
-        """Refuse a record whose last entries do not hold; looked at once."""
         if not self._looked_at:
             require_recent(page)
             self._looked_at = True
 
-    def _book(self, page: Page, *, recent: bool = False) -> Book:
-        from crowdtally.ledger.book import Book
 
-        if recent:
-            self._look_at(page)
-        return Book(page)
-
-
-# The ledger: nothing is released that was not first charged, durably.
-#
 # ``reserve``, then ``start_drawing`` before the first noise; ``mark_published`` when the release
 # is written and before anybody can find it. Nothing in this module gives a charge back by itself;
 # ``void`` is a person's statement and stays on the record.
@@ -103,7 +90,7 @@ class Ledger:
         return cls(store)
 
     def close(self) -> None:
-        """Let go of a server's connection; also happens by itself, and at the end of a ``with``."""
+        """Close a server's connection; happens by itself too, and at the end of a ``with``."""
         self._store.close()
 
     def __enter__(self) -> Ledger:
@@ -117,7 +104,6 @@ class Ledger:
 
     @property
     def location(self) -> str:
-        """Where it is, without a password."""
         return str(self._store.place)
 
     @property
@@ -258,10 +244,8 @@ class Ledger:
     ) -> None:
         """Record, before the first draw, that there may be one; once, and only if reserved.
 
-        Args:
-            reservation_id: Its reservation.
-            staged: The folder, existing already, in which the release is being written; ``void``
-                refuses while it exists.
+        ``staged`` is the folder in which the release is being written: ``void`` refuses while it
+        exists.
         """
         folder = None if staged is None else StagedFolder.of(staged)
         self._access.write(lambda book: transactions.start_drawing(book, reservation_id, folder))
@@ -269,9 +253,7 @@ class Ledger:
     def mark_published(self, reservation_id: str, sha256: str) -> None:
         """Record that the release is written, before it gets its name; once, and only if drawn.
 
-        Args:
-            reservation_id: Its reservation.
-            sha256: SHA-256 of its ``release.json``, in hexadecimal.
+        ``sha256`` is that of its ``release.json``, in hexadecimal.
         """
         event = MarkedPublished(reservation_id, checked_sha256(sha256))
         self._access.write(lambda book: transactions.mark_published(book, event))
@@ -280,12 +262,7 @@ class Ledger:
         """Give a charge back on the word of a person who is certain that nothing left the machine.
 
         The statement and its reason stay on the record. Refused while the folder in which the
-        release was being written exists, or cannot be looked for.
-
-        Args:
-            reservation_id: Which charge.
-            reason: Why, in the person's words.
-            delete_staged: Whether to delete that folder first.
+        release was being written exists, unless it is deleted first, or cannot be looked for.
         """
         words(reason, "the reason of a void")
         found = self.verify()  # the one thing that lowers a sum: not on a record in doubt
@@ -298,11 +275,9 @@ class Ledger:
         )
 
     def withdraw(self, release_id: str, reason: str) -> Charged:
-        """Call a published release back, on the record; its charge stays.
+        """Withdraw a published release, on the record; its charge stays.
 
-        Args:
-            release_id: The release, as its ``release.json`` calls it.
-            reason: Why, in a person's words, for its readers.
+        ``release_id`` is what its ``release.json`` says; ``reason`` is for its readers.
         """
         words(reason, "the reason of a withdrawal")
         found = self.charge_of_release(release_id)
@@ -322,13 +297,11 @@ class Ledger:
         return self._access.read(lambda book: transactions.known(book, dataset))
 
     def datasets(self) -> list[Balance]:
-        """Where each dataset stands, by name."""
         return self._access.read(
             lambda book: [found for found in map(book.balance, book.datasets()) if found]
         )
 
     def names(self) -> list[str]:
-        """The names of all datasets, sorted."""
         return self._access.read(lambda book: book.datasets())
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
@@ -341,7 +314,6 @@ class Ledger:
         return record.entries(None if dataset is None else {normal(dataset)})
 
     def charges(self, dataset: str | None = None) -> list[Charged]:
-        """Every reservation and what became of it, in order."""
         return charged(self.each_entry(dataset))
 
     def charge_of_release(self, release_id: str) -> Charged | None:
@@ -357,8 +329,7 @@ class Ledger:
     def verify(self, anchor: Head | None = None) -> Verification:
         """Read the whole record again and say what does not hold.
 
-        Args:
-            anchor: A head that was kept elsewhere; shows whether this is an older copy.
+        An ``anchor``, a head that was kept elsewhere, shows whether this is an older copy.
         """
         return verify(self._store, anchor)
 
@@ -376,11 +347,7 @@ class Ledger:
     def backup(self, path: str | os.PathLike[str]) -> Head:
         """Copy the whole record into a new file that can be read and verified, not charged.
 
-        Args:
-            path: The file; it must not exist. It appears when it is whole and verified.
-
-        Returns:
-            The head of the copy, which is that of the ledger when it was copied.
+        The file must not exist; it appears when it is whole and verified. Returns its head.
         """
         from crowdtally.ledger.transfer import backup
 
@@ -412,10 +379,8 @@ class Ledger:
     def grants(self, role: str, *, officer: bool = False, run: bool = False) -> tuple[str, ...]:
         """The SQL that lets a role of the PostgreSQL server charge and read, and nothing more.
 
-        Args:
-            role: Its name, as the server spells it.
-            officer: Whether it may also make datasets, change limits and void.
-            run: Whether to carry it out; only for officers.
+        An ``officer`` may also make datasets, change limits and void. With ``run``, which only
+        officers may ask for, the SQL is carried out.
         """
         from crowdtally.ledger.database.grants import grants  # SQLAlchemy
 

@@ -1,4 +1,4 @@
-"""Names, source hashes, authors, staged folders."""
+"""Who added an entry, what was charged for it, and where the unfinished release is."""
 
 from __future__ import annotations
 
@@ -16,44 +16,32 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from crowdtally.errors import UsageError
-from crowdtally.ledger.charge import Json, words
-
-# Who added an entry, as the system says: no word of it is taken from the environment.
+from crowdtally.ledger.charge import Recorded
 
 
 @dataclass(frozen=True)
-class Author:
+class Author(Recorded):
     """The account and the computer that an entry came from."""
 
+    called: ClassVar[str] = "an entry"
     account: str
-    """The operating system's name for the account."""
     host: str
     role: str | None = None
     """The role that the PostgreSQL server knew it by; ``None`` in a file."""
-
-    def __post_init__(self) -> None:
-        words(self.account, "the account of an entry")
-        words(self.host, "the host of an entry")
-        if self.role is not None:
-            words(self.role, "the role of an entry")
 
     def __str__(self) -> str:
         role = f" (role {self.role})" if self.role is not None else ""
         return f"{self.account}@{self.host}{role}"
 
-    def fields(self) -> dict[str, Json]:
-        return {"account": self.account, "host": self.host, "role": self.role}
-
     @classmethod
-    def read(cls, fields: Any) -> Author:
-        author = cls(fields["account"], fields["host"], fields["role"])
-        if author.fields() != fields:
+    def read(cls, recorded: Any) -> Author:
+        author = super().read(recorded)
+        if author.fields() != recorded:
             raise ValueError("an author with other fields")
         return author
 
 
 def this_author(role: str | None = None) -> Author:
-    """Whoever runs this program."""
     return Author(_account(), this_host(), role)
 
 
@@ -62,7 +50,7 @@ def this_host() -> str:
 
 
 def _account() -> str:
-    """By the number that the kernel knows: $USER and $LOGNAME say what anybody wants."""
+    """The account by the number that the kernel knows: anybody can set $USER and $LOGNAME."""
     try:
         import pwd
     except ImportError:  # Windows
@@ -117,7 +105,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Sources:
+class Sources(Recorded):
     """A dataset was charged for sources that it had not met before."""
 
     kind: ClassVar[str] = "sources"
@@ -140,9 +128,6 @@ class Sources:
     def shelf(self) -> int:
         return shelf(self.hashes[0])
 
-    def fields(self) -> dict[str, Json]:
-        return {"hashes": list(self.hashes)}
-
 
 def hashed(source: str) -> str:
     """The hash of a source's resolved name: 128 bits, and one for every spelling of it.
@@ -159,7 +144,6 @@ def shelf(digest: str) -> int:
 
 
 def filed(hashes: Iterable[str]) -> Iterator[Sources]:
-    """The events that record these hashes, one for each shelf."""
     shelves: dict[int, list[str]] = defaultdict(list)
     for digest in sorted(set(hashes)):
         shelves[shelf(digest)].append(digest)
@@ -168,7 +152,6 @@ def filed(hashes: Iterable[str]) -> Iterator[Sources]:
 
 
 def distinct(sources: Sequence[str]) -> list[str]:
-    """The sources, each once, if they are a list of names."""
     if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
         raise UsageError(
             "sources are a list of names, such as ['/data/trips.parquet']: received "
@@ -200,32 +183,20 @@ _STAGED = re.compile(r"\..+\.part")
 
 
 @dataclass(frozen=True)
-class StagedFolder:
+class StagedFolder(Recorded):
     """The folder of an unfinished release, on the computer that makes it."""
 
+    called: ClassVar[str] = "a staged folder"
     host: str
     path: str
-    """The folder's absolute path there, links resolved."""
-
-    def __post_init__(self) -> None:
-        words(self.host, "the host of a staged folder")
-        words(self.path, "the path of a staged folder")
+    """Absolute, with links resolved."""
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> StagedFolder:
-        """A folder on this computer."""
         return cls(this_host(), str(Path(path).resolve()))
-
-    def fields(self) -> dict[str, Json]:
-        return {"host": self.host, "path": self.path}
-
-    @classmethod
-    def read(cls, fields: Any) -> StagedFolder:
-        return cls(fields["host"], fields["path"])
 
     @property
     def is_this_host(self) -> bool:
-        """Whether it is, or was, on this computer."""
         return self.host == this_host()
 
     @property

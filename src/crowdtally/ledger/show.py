@@ -1,4 +1,4 @@
-"""Ledger show: words and JSON."""
+"""What ``crowdtally ledger show`` says, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from textwrap import wrap
 from typing import Any, Literal, get_args
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.ledger.amounts import Loss, amount, stated, to_text
+from crowdtally.ledger.amounts import Loss, amount, stated
 from crowdtally.ledger.balance import Balance
 from crowdtally.ledger.chain import Entry
-from crowdtally.ledger.charge import Json, loss_fields, unit_fields
+from crowdtally.ledger.charge import Json, amount_fields, loss_fields, unit_fields
 from crowdtally.ledger.events import Created, LimitSet
 from crowdtally.ledger.history import Charged, Charges
 from crowdtally.ledger.provenance import Author, Sources
@@ -26,52 +26,32 @@ Grouping = Literal["purpose", "person", "unit"]
 
 @dataclass(frozen=True)
 class LimitChange:
-    """The limits of a dataset were set or changed."""
-
     time: str
-    """When, in UTC."""
     by: Author
     before: Limits | None
-    """What they were; ``None`` where the dataset was made."""
+    """``None`` where the dataset was made."""
     after: Limits
-    """What they are since then."""
     reason: str | None
-    """Why; ``None`` where the dataset was made."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One dataset as it stands, and how it came there."""
-
     balance: Balance
     limits: tuple[LimitChange, ...]
-    """How its limits came to be, in order."""
     charges: tuple[Charged, ...]
-    """Every charge and what became of it, in order."""
     also: tuple[str, ...]
     """Other datasets that were charged for some of the same sources."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The charges of a dataset that have something in common."""
-
     name: str | None
-    """What; ``None`` for those that do not say."""
     charges: int
-    """How many, voided ones left out."""
     spent: Loss
-    """Their exact sum."""
 
 
 def shown(balances: Sequence[Balance], entries: Iterable[Entry]) -> list[Shown]:
-    """Each dataset with its history.
-
-    Args:
-        balances: Where the datasets stand that are to be shown.
-        entries: The whole record: which datasets share a source is seen in all of it. It is gone
-            through once, and no entry is kept.
-    """
+    """Each dataset with its history; ``entries`` are the whole record, of which none is kept."""
     histories = {balance.dataset: _History() for balance in balances}
     owners: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
@@ -133,8 +113,6 @@ _KEYS: dict[Grouping, Callable[[Charged], str | None]] = {
 
 
 class _History:
-    """The limits and charges of one dataset, put together as its entries come by."""
-
     def __init__(self) -> None:
         self.limits: list[LimitChange] = []
         self._charges = Charges()
@@ -198,7 +176,6 @@ def lines(found: Shown, ledger: str | None = None) -> Iterator[str]:
 
 
 def group_lines(dataset: str, by: str, groups: Iterable[Group]) -> Iterator[str]:
-    """What a dataset spent, by group, for a person."""
     yield f"Dataset {plain(dataset)!r}, by {by}:"
     none = True
     for group in groups:
@@ -211,7 +188,6 @@ def group_lines(dataset: str, by: str, groups: Iterable[Group]) -> Iterator[str]
 
 
 def paragraph(text: str) -> str:
-    """Sentences in lines that fit a terminal."""
     return "\n".join(wrap(plain(text), _WIDTH, **_WHOLE_WORDS))
 
 
@@ -244,17 +220,10 @@ def as_json(found: Shown) -> dict[str, Json]:
 
 
 def groups_json(dataset: str, groups: Iterable[Group]) -> dict[str, Json]:
-    """What a dataset spent, by group; amounts are exact texts."""
     return {
         "dataset": dataset,
         "groups": [
-            {
-                "name": group.name,
-                "charges": group.charges,
-                "epsilon": to_text(group.spent.epsilon),
-                "delta": to_text(group.spent.delta),
-                "rho": to_text(group.spent.rho),
-            }
+            {"name": group.name, "charges": group.charges, **amount_fields(group.spent)}
             for group in groups
         ],
     }
@@ -283,12 +252,11 @@ def _labelled(label: str, text: str | None, *, whole: bool = False) -> list[str]
 
 @lru_cache(maxsize=1024)
 def _wrapped(text: str, width: int) -> tuple[str, ...]:
-    """The text in lines; purposes and parameters repeat from charge to charge."""
+    """Cached: purposes and parameters repeat from charge to charge."""
     return tuple(wrap(plain(text), width, **_WHOLE_WORDS))
 
 
 def _when(time: str) -> str:
-    """A recorded time without what every one of them has in common."""
     return plain(time).replace("T", " ").replace("+00:00", " UTC")
 
 
@@ -350,15 +318,12 @@ def _limits_json(limits: Limits) -> Json:
 
 def _charge_json(charge: Charged) -> dict[str, Json]:
     asked, withdrawn = charge.asked, charge.withdrawn
-    cost: Loss = charge.charge.loss
     return {
         "id": charge.id,
         "time": charge.time,
         "release": charge.charge.release_id,
         "unit": unit_fields(charge.unit),
-        "epsilon": to_text(cost.epsilon),
-        "delta": to_text(cost.delta),
-        "rho": to_text(cost.rho),
+        **amount_fields(charge.charge.loss),
         "state": charge.state,
         "by": charge.by.fields(),
         "source": asked.source,

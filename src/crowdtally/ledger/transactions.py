@@ -1,4 +1,4 @@
-"""Create, reserve, draw, publish, void, withdraw."""
+"""What one transaction does: create, limit, reserve, draw, publish, void, withdraw."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ def create(
 
 
 def set_limit(book: Book, name: str, change: Change, reason: str) -> Balance:
-    """Change what a dataset may spend, on the record."""
     found = known(book, name)
     limits = change(Limits(found.limit, found.each))
     return book.append(found.dataset, LimitSet(limits.total, limits.each, reason)).balance
@@ -77,17 +76,13 @@ def unknown(book: Book, name: str) -> UsageError:
 
 
 UNCHANGED = "unchanged"
-"""Of a limit that a person did not name."""
+"""A limit that a person did not name."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be spent on a dataset."""
-
     total: Loss | None = None
-    """In all; ``None`` for no limit."""
     each: Loss | None = None
-    """By a single release; ``None`` for no limit but the total."""
 
 
 Change: TypeAlias = Callable[[Limits], Limits]
@@ -133,14 +128,12 @@ class Typed:
     """A limit as a person typed it, or left it out."""
 
     epsilon: Number | Epsilon | None = UNCHANGED
-    """Its ε; None lifts the limit."""
     delta: Number | Delta | None = None
     rho: Number | Rho | None = None
-    """Its ρ, in the place of ε."""
 
     @property
     def is_given(self) -> bool:
-        """Whether there is anything of it; refused where δ stands alone."""
+        """Whether any of it was typed; refuse δ alone."""
         given = self.epsilon != UNCHANGED or self.rho is not None
         if self.delta is not None and not given:
             raise UsageError("a limit on delta needs one on epsilon too: give both.")
@@ -148,7 +141,6 @@ class Typed:
 
     @property
     def by_epsilon(self) -> Number | Epsilon | None:
-        """Its ε, None where it was left out."""
         return None if self.epsilon == UNCHANGED else self.epsilon
 
 
@@ -182,19 +174,17 @@ class Debtor:
     """What is charged: a dataset, and what its records are read from."""
 
     dataset: str
-    """Its name, normalised."""
     sources: Collection[str]
-    """Resolved names of the records' sources."""
     chosen: bool
     """Whether a person chose the name; a default name is refused where another owns a source."""
     new: bool
     """Whether it may be made if there is none."""
     accountant: str = SequentialComposition.kind
-    """The kind of accountant with which it is made then."""
+    """The kind of accountant of a dataset that is made now."""
 
 
 def standing(book: Book, debtor: Debtor) -> Balance:
-    """Where a dataset stands that may be charged for these sources."""
+    """Return the balance of a dataset that may be charged for these sources."""
     name = debtor.dataset
     _sources(book, name, debtor)
     found = book.balance(name)
@@ -311,9 +301,9 @@ def _voided(found: Charged) -> VoidedError:
 
 
 def _sources(book: Book, dataset: str, debtor: Debtor) -> tuple[set[str], tuple[str, ...]]:
-    """Hashes of the sources that are new to the dataset, and who else was charged for any.
+    """The hashes that are new to the dataset, and the other datasets that share a source.
 
-    A default name is refused where another dataset was charged for a source or is named after one.
+    A default name is refused where there is such a dataset, or one named after a source.
     """
     hashes = set(map(hashed, debtor.sources))
     met = book.met(hashes)

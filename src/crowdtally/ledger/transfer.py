@@ -1,4 +1,4 @@
-"""Backup and import of ledgers."""
+"""Backups of a ledger, and moves to another place."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ _BACKUP = re.compile(r"it is a backup, made at \S+ of (.*)\. It can be read, ", 
 
 
 def closed_as_backup(origin: object) -> str:
-    """Of a copy that is kept, not used."""
     return (
         f"it is a backup, made at {_now()} of {origin}. It can be read, verified and exported; "
         "`crowdtally ledger import` brings it into use."
@@ -39,7 +38,6 @@ def closed_as_backup(origin: object) -> str:
 
 
 def closed_as_moved(to: object, ticket: str) -> str:
-    """Of a ledger that goes on elsewhere."""
     return f"it was moved (ticket {ticket}) on {_now()} to {to}, and goes on there."
 
 
@@ -53,14 +51,11 @@ def closed_while_waiting(ledger_id: str, origin: object) -> str:
 
 @dataclass(frozen=True)
 class Closing:
-    """What a sentence says."""
-
     backup_of: str | None
-    """Of a copy that is kept: where the ledger was."""
+    """Where the original was, if this is a backup."""
     ticket: str | None
     """Of a ledger that was moved: the id that the empty ledger had which gets its entries."""
     moved_to: str | None
-    """Of a ledger that was moved: where to."""
 
     @classmethod
     def of(cls, sentence: str) -> Closing:
@@ -81,10 +76,8 @@ class Standing:
     """What a ledger says of itself, also where it is closed."""
 
     id: str
-    """Its random name."""
     head: Head
     closed: str | None
-    """Why nothing may be added; ``None`` where something may."""
 
 
 def standing(connection: Connection, place: Place, *, hold: bool = False) -> Standing:
@@ -282,10 +275,7 @@ def _ended(origin: Place, ledger: Standing) -> Closing | None:
 
 
 def _require_out_of_use(original: str, ledger_id: str) -> None:
-    """Refuse a backup while the file that it was made of can be charged: one of them is enough.
-
-    Also where that file was moved since, as far as its way can be followed.
-    """
+    """Refuse a backup while its original can be charged, also where that was moved since."""
     seen: set[str] = set()
     at: str | None = original
     while at is not None and at not in seen:

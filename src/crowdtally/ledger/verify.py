@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from crowdtally.errors import CrowdtallyError
 from crowdtally.ledger.balance import Balance, after
-from crowdtally.ledger.chain import Entry, Head, Row, damaged, genesis, number_of
+from crowdtally.ledger.chain import Entry, Head, Row, damaged, genesis, number_of, read
 from crowdtally.ledger.errors import DamagedLedgerError, LedgerError
 from crowdtally.ledger.events import AboutReservation, Reserved
-from crowdtally.ledger.history import Reader, Trace
+from crowdtally.ledger.history import Trace
 from crowdtally.ledger.provenance import normal
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ class Problem:
 @dataclass(frozen=True)
 class Verification:
     head: Head
-    """The end of the chain, to compare with one kept elsewhere."""
     problems: tuple[Problem, ...]
     """What does not hold, in the order of the entries; at most the first 20."""
 
@@ -45,7 +44,6 @@ class Verification:
         return not self.problems
 
     def describe(self) -> str:
-        """For a person: a line, or one per problem."""
         if self.ok:
             return f"The ledger is whole: {self.head.number} entries, head {self.head}."
         lines = "\n".join(f"- {problem.what}" for problem in self.problems)
@@ -55,8 +53,6 @@ class Verification:
 
 
 class Audit:
-    """One walk along the chain."""
-
     def __init__(self, ledger_id: str, anchor: Head | None = None) -> None:
         self.last = 0
         """The number of the last row visited."""
@@ -69,7 +65,6 @@ class Audit:
         self._last_of: dict[str, int] = {}
         self._traces: dict[str, Trace] = {}
         self._requests: set[str] = set()
-        self._reader = Reader()
         self._gap = False  # from here on, what came before is not fully known
         self._problems: list[Problem] = []
         self._check_anchor(0, self._previous)
@@ -85,14 +80,13 @@ class Audit:
         self._previous, self._gap = digest, True
 
     def visit(self, row: Row) -> None:
-        """Take the next row, in order of number."""
         first, last = self.last + 1, row.number - 1
         if first <= last:
             self.note("is missing" if first == last else f"to entry {last} are missing", first)
             self._previous, self._gap = None, True
             self._balances.clear()
         try:
-            self._replay(self._reader.read(row, self._previous))
+            self._replay(read(row, self._previous))
         except LedgerError as error:
             if isinstance(error, DamagedLedgerError):
                 self.note(error.what, row.number)
@@ -106,7 +100,6 @@ class Audit:
         self._previous, self.last = row.hash, row.number
 
     def unreadable(self, head: Head) -> Verification:
-        """The database could not go on reading."""
         if self.last < head.number:
             self.note("or one soon after it cannot be read", self.last + 1)
         else:
@@ -148,7 +141,8 @@ class Audit:
         if known is not None or not self._gap:  # past a gap, go on from what the entry says
             self._require_follows(known, entry)
         self._follow_reservation(entry)
-        self._require_filed(entry)
+        if not entry.dataset or normal(entry.dataset) != entry.dataset:
+            self.note("is filed under a name that no dataset can have", entry.number)
 
     def _require_follows(self, known: Balance | None, entry: Entry) -> None:
         try:
@@ -186,10 +180,6 @@ class Audit:
             self.note("has a request id that an earlier entry has", entry.number)
         self._requests.add(request_id)
 
-    def _require_filed(self, entry: Entry) -> None:
-        if not entry.dataset or normal(entry.dataset) != entry.dataset:
-            self.note("is filed under a name that no dataset can have", entry.number)
-
 
 def verify(store: Store, anchor: Head | None = None) -> Verification:
     """Walk along the whole ledger; a database that cannot be read to its end is a problem too."""
@@ -212,11 +202,7 @@ def verify(store: Store, anchor: Head | None = None) -> Verification:
 
 
 def require_recent(page: Page) -> None:
-    """Refuse what ``verify`` would find in the last entries (of a usual ledger, in all of them).
-
-    The list of datasets and the file as SQLite sees it are looked at, too. The cost does not grow
-    for ever: what is older, and the structure of a very large file, are left to ``verify``.
-    """
+    """Refuse what ``verify`` would find in the last entries, at a cost that does not grow."""
     header = page.header()
     start = max(0, header.head.number - _RECENT)
     audit = Audit(header.id)

@@ -1,4 +1,4 @@
-"""Catalogue, popularity, shares."""
+"""The public catalogue, its popularity, and rounding within its groups."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from crowdtally.noise.draws import Draws
 
 # The public catalogue: which items there are, and the categories of each.
 #
-# Nothing about a person is in it. Items with the same set of categories are told apart by nothing
-# that is measured, so all of phase 1 and phase 2 works on the distinct sets, the *groups*.
+# Nothing about a person is in it. Nothing that is measured distinguishes items with the same set of
+# categories, so phase 1 and phase 2 work on the distinct sets, the *groups*.
 
 Places = NDArray[np.int64]
 
@@ -44,8 +44,6 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Public items and their categories."""
-
     item_axis: Axis
     """The items, in public order; what is released lists them in this order."""
     category_axis: Axis
@@ -89,12 +87,10 @@ class Catalogue:
 
     @cached_property
     def items(self) -> tuple[str | int, ...]:
-        """The ids of the items, in public order."""
         return tuple(self.item_axis.values.tolist())
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """The names of the categories, sorted."""
         return tuple(self.category_axis.values.tolist())
 
     @cached_property
@@ -104,7 +100,6 @@ class Catalogue:
 
     @cached_property
     def group_of(self) -> Places:
-        """The number of each item's group."""
         numbers = np.empty(len(self.items), dtype=np.int64)
         for number, group in enumerate(self.groups):
             numbers[group.places] = number
@@ -112,7 +107,6 @@ class Catalogue:
 
     @cached_property
     def sizes(self) -> Places:
-        """How many items each category has."""
         sizes = np.zeros(len(self.categories), dtype=np.int64)
         for group in self.groups:
             sizes[list(group.categories)] += group.size
@@ -137,7 +131,6 @@ class Catalogue:
 
 
 def _names(categories: object, known: dict[tuple[object, ...], frozenset[str]]) -> frozenset[str]:
-    """The names of one item's categories."""
     if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise UsageError(
             "the categories of an item are a list of names: received a "
@@ -175,7 +168,6 @@ def _grouped(sets: list[tuple[int, ...]]) -> tuple[Group, ...]:
 # A catalogue from a file: a row for each item and category, or a row for each item.
 
 USUAL = ("item", "category")
-"""What the two columns are called where nobody says."""
 _USUAL_SEPARATOR = "|"
 
 
@@ -237,7 +229,6 @@ def _gathered(path: Path, rows: Iterable[Row], separator: str | None) -> dict[st
 def _chosen(
     path: Path, columns: tuple[str, ...], item: str | None, category: str | None
 ) -> tuple[str, str]:
-    """The columns of items and of categories."""
     if item is None and category is None and len(columns) == len(USUAL):
         return columns[0], columns[1]
     wanted = (item or USUAL[0], category or USUAL[1])
@@ -278,9 +269,7 @@ def in_widths(probabilities: NDArray[np.float64]) -> Widths:
 def systematic(widths: Widths, draws: Draws) -> NDArray[np.int64]:
     """The positions that are chosen: each with probability width/ONE, exactly.
 
-    Args:
-        widths: whole numbers in 0..ONE, for each item in its order; their sum is below 2^63.
-        draws: where the one offset comes from.
+    Widths are whole numbers in 0..ONE, whose sum is below 2^63.
     """
     if len(widths) and not (widths.min() >= 0 and widths.max() <= ONE):
         raise UsageError("a width must lie in 0..2^40.")
@@ -368,10 +357,8 @@ def _completed(widths: Widths, mass: int) -> Widths:
 def read_popularity(source: str | os.PathLike[str], catalogue: Catalogue) -> Popularity:
     """The weights in ``FILE[:COLUMN]``: a table of items and weights.
 
-    Args:
-        source: the file. Items stand in the column that is called as in the catalogue, else in the
-            first; weights in the named column, else in the other one of two.
-        catalogue: the public catalogue.
+    Items are in the column called as in the catalogue, else in the first; weights in the named
+    column, else in the other one of two.
     """
     file, named = file_and_column(os.fspath(source))
     found: dict[str | int, float] = {}
@@ -389,7 +376,6 @@ def read_popularity(source: str | os.PathLike[str], catalogue: Catalogue) -> Pop
 
 
 def _columns(file: str, columns: tuple[str, ...], usual: str, named: str | None) -> tuple[str, str]:
-    """The columns of items and of weights."""
     item = usual if usual in columns else (columns or ("",))[0]
     others = [name for name in columns if name != item]
     weight = named or (others[0] if len(others) == 1 else None)

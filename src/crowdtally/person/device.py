@@ -1,4 +1,4 @@
-"""The public verb; the file handed over."""
+"""Perturb a history on the device where it is, and write the file for the recommender."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from crowdtally.person.perturbation import Perturbed
 from crowdtally.person.plan import Plan, Policy, found_words, quantify
 from crowdtally.person.store import Draw, Store
 from crowdtally.person.words import guarantee
-
-# The public verb: perturb a history on the device where it is.
 
 
 def perturb(
@@ -91,13 +89,7 @@ _JSON = ".json"
 
 
 def as_json(made: Perturbed, plan: Plan, *, counts: bool = False) -> str:
-    """One object: the items, ε, and the guarantee in words.
-
-    Args:
-        made: what was drawn.
-        plan: everything public about it.
-        counts: whether the noisy counts of the categories are in it too.
-    """
+    """One object: the items, ε, the guarantee in words, and perhaps the noisy counts."""
     cost, words = str(plan.cost), guarantee(plan)
     facts: dict[str, Any] = {"items": list(made.items), "epsilon": cost, "guarantee": words}
     if counts:
@@ -122,12 +114,7 @@ FORMS: Mapping[str, Callable[[Perturbed, Plan], str]] = {
 
 
 def checked_target(name: str | os.PathLike[str], *, counts: bool = False) -> Path:
-    """Where to write, as far as it can be told before anything is charged.
-
-    Args:
-        name: of the file.
-        counts: whether noisy counts shall be in it, which only JSON has a place for.
-    """
+    """Where to write, checked before anything is charged; only JSON can hold noisy counts."""
     path = Path(os.fspath(name))
     if counts and path.suffix.lower() != _JSON:
         raise UsageError(f"counts are written as JSON: end {str(path)!r} in {_JSON}.")
@@ -145,14 +132,7 @@ def checked_target(name: str | os.PathLike[str], *, counts: bool = False) -> Pat
 
 
 def hand_over(made: Perturbed, plan: Plan, path: Path, *, counts: bool = False) -> None:
-    """Write the file: whole and new, or not at all.
-
-    Args:
-        made: what was drawn.
-        plan: everything public about it.
-        path: where to, as :func:`checked_target` found it.
-        counts: whether the noisy counts of the categories are in it too.
-    """
+    """Write the file: whole and new, or not at all."""
     text = FORMS[path.suffix.lower()](made, plan)
     raw = (as_json(made, plan, counts=True) + "\n" if counts else text).encode()
     draft: Path | None = None

@@ -1,4 +1,4 @@
-"""Draws as stored; same request."""
+"""Draws as they are kept, and when two requests are the same."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ def encoded(made: Perturbed, plan: Plan) -> bytes:
 
 
 def decoded(raw: bytes) -> Perturbed:
-    """The draw that ``encoded`` wrote."""
     facts: dict[str, Any] = json.loads(raw)
     if facts["format"] != FORMAT:
         raise ValueError("a draw of another format")
@@ -98,12 +97,10 @@ def unfinished(folder: Path) -> Iterator[Unfinished]:
 
 
 def kept(folder: Path, charged: Charged, *, settle: bool = True) -> Perturbed:
-    """The draw of a published charge, byte for byte; one that a killed run left whole is named.
+    """The draw of a published charge, byte for byte.
 
-    With ``settle=False`` it is read where it lies, and nothing is changed.
-
-    Refused where it is gone or is not what the ledger knows by its hash: drawing it anew would be
-    a second draw.
+    A draw that a killed run left whole gets its name; with ``settle=False`` nothing is changed.
+    Refused where it is gone or has another hash: drawing it again would be a second draw.
     """
     target = folder / charged.charge.release_id
     staged = charged.staged
@@ -157,8 +154,7 @@ def fingerprint(
 ) -> str:
     """HMAC-SHA256 of the history as a set, the catalogue, each category's level, the popularity.
 
-    Items of which nothing leaves are not in it: having them changes nothing at all, also
-    not whether a draw is a new one.
+    Items of withheld groups are left out: having them changes nothing, not even this.
     """
     used = [group.places for group in (*plan.groups, *plan.passed)]
     places = np.intersect1d(history.places, np.concatenate(used)).tolist()
@@ -183,5 +179,4 @@ def draws_of(look_up: Callable[[str], Charged | None], mark: str) -> Iterator[Ch
 
 
 def request_id(mark: str, number: int) -> str:
-    """How the ledger knows the ``number``-th draw of a request."""
     return f"{mark}-{number}"

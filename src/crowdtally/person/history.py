@@ -1,4 +1,4 @@
-"""A history; noisy counts."""
+"""A person's private history, and noisy counts of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crowdtally.core.row_files import file_and_column, opened
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.person.catalogue import Catalogue, Places
 
-# A person's history: which items of the catalogue are in it. It never leaves this package.
+# A history never leaves this package.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,12 +22,10 @@ class History:
     """A set of items of one catalogue: private.
 
     An item counts once however often it is named: what is protected is that it is there. An empty
-    history and one of the whole catalogue are values like any other, because refusing one would
-    tell the recommender which it was.
+    history and one of the whole catalogue are valid: refusing one would reveal it.
     """
 
     catalogue: Catalogue
-    """What its items are items of."""
     places: Places
     """Their places in the catalogue, ascending and distinct."""
     repeated: int = 0
@@ -41,11 +39,7 @@ class History:
     ) -> History:
         """From item ids, text or integers as the catalogue spells them.
 
-        Args:
-            items: the ids, in any order.
-            catalogue: the public catalogue.
-            drop_unknown: whether to leave out items that the catalogue does not have; else they
-                are refused.
+        Unknown items are refused, or left out with ``drop_unknown``.
         """
         if isinstance(items, History):
             if items.catalogue is not catalogue:
@@ -74,7 +68,6 @@ class History:
 
 
 def _id(item: object) -> str:
-    """An item id as the catalogue's index spells it."""
     if isinstance(item, np.generic):
         item = item.item()
     if isinstance(item, bool) or not isinstance(item, str | int):
@@ -106,10 +99,8 @@ _LISTS = (".txt", "")
 def read_history(source: str | os.PathLike[str], column: str) -> list[str]:
     """The ids of a history's items.
 
-    Args:
-        source: ``FILE[:COLUMN]``: a table, or a ``.txt`` with an id on each line; ``-`` reads such
-            lines from standard input.
-        column: the column to take where the file has several and none is named.
+    ``source`` is ``FILE[:COLUMN]``, a table; a ``.txt`` with an id on each line; or ``-`` for such
+    lines from standard input. ``column`` is taken where the file has several and none is named.
     """
     text = os.fspath(source)
     if text == STANDARD_INPUT:
@@ -133,7 +124,6 @@ def _ids(values: Iterator[str | None], file: str) -> Iterator[str]:
 
 
 def _place(columns: tuple[str, ...], named: str | None, usual: str, file: str) -> int:
-    """Which column holds the items."""
     wanted = named or (columns[0] if len(columns) == 1 else usual)
     if wanted not in columns:
         raise UsageError(
@@ -167,17 +157,15 @@ def _lines(raw: bytes, where: str) -> list[str]:
 class NoisyCategories:
     """One whole number for each measured category, with its noise.
 
-    A type of its own, so that exact counts, or a history, cannot be handed on in its place.
+    A type of its own, so that exact counts cannot be passed in its place.
     """
 
     categories: tuple[str, ...]
-    """The measured categories, in the plan's order."""
     values: tuple[int, ...]
     """The count of each, with noise: negative ones too."""
 
     @property
     def by_category(self) -> dict[str, int]:
-        """The count of each, by its name."""
         return dict(zip(self.categories, self.values, strict=True))
 
     def __post_init__(self) -> None:

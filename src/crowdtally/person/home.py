@@ -1,4 +1,4 @@
-"""The person's folder; failures."""
+"""The person's own folder, and messages of failures."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ _KEY_BYTES = 32
 
 @dataclass(frozen=True)
 class Home:
-    """Where one person's draws and ledger are."""
-
     path: Path
-    """The folder; perhaps not made yet."""
 
     @classmethod
     def of(cls, location: str | os.PathLike[str] | None = None) -> Home:
@@ -115,7 +112,6 @@ class Home:
             )
 
     def key(self) -> bytes:
-        """The key by which requests are recognised."""
         try:
             key = self.key_file.read_bytes()
         except OSError as error:
@@ -175,7 +171,6 @@ _AGAIN = "--again draws anew, and is charged anew."
 
 @contextmanager
 def reserving() -> Iterator[None]:
-    """A failure while charging."""
     try:
         yield
     except DrawnBeforeError as error:
@@ -189,22 +184,15 @@ def reserving() -> Iterator[None]:
         raise type(error)(f"{error} Nothing was drawn or released.") from error
 
 
-@contextmanager
-def starting(reserved: Reservation) -> Iterator[None]:
-    """A failure between the charge and the entry that precedes the first draw."""
-    said = _saying(
+def starting(reserved: Reservation) -> AbstractContextManager[None]:
+    return _saying(
         f"Nothing was drawn or released. The charge stands (entry {reserved.id}): run the same "
-        "command again, which goes on without another charge."
+        "command again, which goes on without another charge.",
+        raced=True,
     )
-    with said:
-        try:
-            yield
-        except DrawnBeforeError as error:
-            raise _Told(_other_run(error)) from error
 
 
 def drawing(reserved: Reservation) -> AbstractContextManager[None]:
-    """A failure while noise is drawn or the draw is written."""
     return _saying(
         f"Nothing was shown or released. The charge stands (entry {reserved.id}), because noise "
         f"may have been drawn: {_AGAIN} If you are certain that nothing was seen, "
@@ -232,19 +220,10 @@ def marking(reserved: Reservation, draft: Unfinished) -> Iterator[None]:
 
 
 def placing(reserved: Reservation) -> AbstractContextManager[None]:
-    """A failure to give the draw its name, after the mark."""
     return _saying(
         f"The draw is paid for and whole (entry {reserved.id}): mend this, and run the same "
         "command again, which shows it. Nothing more is charged."
     )
-
-
-class _Told(Exception):
-    """A failure whose words are complete."""
-
-    def __init__(self, error: CrowdtallyError) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 def _other_run(error: DrawnBeforeError) -> DrawnBeforeError:
@@ -256,13 +235,13 @@ def _other_run(error: DrawnBeforeError) -> DrawnBeforeError:
 
 
 @contextmanager
-def _saying(words: str) -> Iterator[None]:
-    """With any failure, say what is true now."""
+def _saying(words: str, *, raced: bool = False) -> Iterator[None]:
+    """Add to any failure what is true now; ``raced``: another run may draw at this moment."""
     try:
         yield
-    except _Told as told:
-        raise told.error from told.__cause__
     except CrowdtallyError as error:
+        if raced and isinstance(error, DrawnBeforeError):
+            raise _other_run(error) from error
         raise type(error)(f"{error} {words}") from error
     except KeyboardInterrupt as error:
         raise StoppedError(f"interrupted. {words}") from error

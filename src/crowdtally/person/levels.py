@@ -1,4 +1,4 @@
-"""Levels of categories."""
+"""What a person allows for each category of items."""
 
 from __future__ import annotations
 
@@ -67,8 +67,6 @@ class Level:
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of the categories that have one of their own."""
-
     of_category: Mapping[str, Level] = field(default_factory=dict)
     """By the category's name; a category that is not named has the request's ε."""
 
@@ -87,7 +85,6 @@ class Levels:
         return cls({name: _named(name, value) for name, value in sorted(levels.items())})
 
     def require_known(self, categories: tuple[str, ...]) -> None:
-        """Refuse a level of a category that the catalogue does not have."""
         for name in self.of_category:
             if name not in categories:
                 raise UsageError(
@@ -101,7 +98,6 @@ class Levels:
         return tuple(self.of_category.get(name, usual) for name in categories)
 
     def as_json(self) -> dict[str, str]:
-        """As typed, exact."""
         return {name: str(level) for name, level in sorted(self.of_category.items())}
 
 
@@ -162,7 +158,6 @@ def typed_levels(texts: Iterable[str]) -> dict[str, str]:
 
 
 def together(file: Mapping[str, str] | None, typed: Mapping[str, str]) -> Levels:
-    """What was typed wins over what the file says."""
     return Levels.of({**(file or {}), **typed})
 
 

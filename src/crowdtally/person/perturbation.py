@@ -1,4 +1,4 @@
-"""Perturb; rebuild a history."""
+"""Perturb a history: noisy counts, and a new history made of them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,10 @@ _ROUNDING = 2.0**-50
 def bounded_least_squares(sets: Incidence, sizes: Floats, target: Floats) -> Floats:
     """The x of each group: the unique least of ½‖Sᵀ(n∘x) − target‖² + ½ρ·Σ n_g·x_g².
 
-    Within 0 ≤ x ≤ 1. By its dual, which has one unknown ν_j for each category: x = clip(Sν, 0, 1),
-    and ν is the least of a convex function with a continuous slope, made of finitely many quadratic
-    pieces. Newton's method with an exact search along each step ends on the right piece.
-
-    Args:
-        sets: the categories of each group.
-        sizes: n > 0, how many items each group has.
-        target: what the counts should be.
+    Within 0 ≤ x ≤ 1, for sizes n > 0. The dual has one unknown ν_j for each category: x =
+    clip(Sν, 0, 1), and ν is the least of a convex function with a continuous slope, made of
+    finitely many quadratic pieces. Newton's method with an exact search along each step ends on
+    the right piece.
     """
     with one_thread():
         return _by_newton(sets, sizes, target)
@@ -123,13 +119,8 @@ def rebuild(
 ) -> NDArray[np.int64]:
     """The places of the items of a perturbed history, in no particular order.
 
-    Post-processing: it costs nothing however often it is done.
-
-    Args:
-        noisy: the noisy counts of the plan's categories.
-        plan: everything public.
-        draws: where the one offset of the rounding comes from.
-        popularity: a public weight ≥ 0 of each item; decides which items of a group are chosen.
+    Post-processing: it costs nothing however often it is done. The draws give the one offset of
+    the rounding; ``popularity``, a public weight ≥ 0 of each item, chooses within a group.
     """
     weights = None if popularity is None else weights_of(popularity, plan.catalogue)
     return chosen(relaxed(noisy, plan), plan, draws, weights)
@@ -143,11 +134,7 @@ def chosen(
 ) -> NDArray[np.int64]:
     """The places of items chosen so that each group has its share, in no particular order.
 
-    Args:
-        values: the share of each perturbed group's items, from :func:`relaxed`.
-        plan: everything public.
-        draws: where the one offset of the rounding comes from.
-        weights: a public weight ≥ 0 of each item of the catalogue; None: all alike.
+    ``values`` are the shares from :func:`relaxed`; without ``weights`` all items are alike.
     """
     widths = [
         shared(group, width, weights)
@@ -175,12 +162,9 @@ def relaxed(noisy: NoisyCategories, plan: Plan) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Perturbed:
-    """What may leave the device."""
-
     noisy: NoisyCategories
-    """The noisy counts of the categories."""
     items: tuple[str | int, ...]
-    """The perturbed history, in the catalogue's order."""
+    """In the catalogue's order."""
 
 
 def perturb(
@@ -195,12 +179,6 @@ def perturb(
     Unit: one item of one person's history, added or removed. Loss: at most ε_i of the plan for a
     perturbed item, 0 for a withheld one; nothing is promised for items that leave as they are.
     Whoever calls this again on the same history spends as much again.
-
-    Args:
-        history: the ids of its items.
-        plan: everything public.
-        draws: where randomness comes from.
-        popularity: a public weight ≥ 0 of each item; decides which items of a group are chosen.
     """
     known = History.of(history, plan.catalogue)
     noisy = measure(known, plan, draws)  # from here on the perturbed items see noisy counts alone

@@ -1,4 +1,4 @@
-"""Everything public about a perturbation; epsilon of a policy."""
+"""Everything public about a perturbation, and an ε from a public policy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from crowdtally.person.catalogue import Catalogue, Group
 from crowdtally.person.levels import Level, Levels, checked
 from crowdtally.person.scales import Rates, best_rates, most_used, verify
 
-# Everything public about a perturbation: who is measured, with how much noise, at what cost.
-#
 # A plan is made of the catalogue, ε and the levels alone. It never sees a history, so nothing in
 # it can depend on one, and whether it is refused cannot either.
 
@@ -34,11 +32,9 @@ class Plan:
     """What would be done to any history; all of it public."""
 
     catalogue: Catalogue
-    """The items and their categories."""
     epsilon: Epsilon
     """The ε of every category that has no level of its own."""
     levels: Levels
-    """The levels of the others."""
     measured: tuple[int, ...]
     """The places, in the catalogue, of the categories that are counted with noise."""
     groups: tuple[Group, ...]
@@ -109,7 +105,6 @@ class Plan:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """The names of the measured categories."""
         return tuple(self.catalogue.categories[place] for place in self.measured)
 
     @property
@@ -133,7 +128,6 @@ class Plan:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """The names of the categories of which nothing is measured."""
         kept = set(self.measured)
         names = self.catalogue.categories
         return tuple(name for place, name in enumerate(names) if place not in kept)
@@ -212,9 +206,7 @@ class Policy:
     eta: Fraction = Fraction(1)
     """η > 0: by how much one more unit of ε must lower the mean error of a count to be worth it."""
     least: Epsilon = Epsilon(Fraction(1, 10))  # noqa: RUF009 - immutable
-    """No ε below this one."""
     most: Epsilon = Epsilon(Fraction(3))  # noqa: RUF009 - immutable
-    """No ε above this one."""
 
     def __post_init__(self) -> None:
         if self.eta <= 0:
@@ -228,7 +220,6 @@ class Policy:
 
     @classmethod
     def of(cls, eta: Number = 1, least: Number = "0.1", most: Number = 3) -> Policy:
-        """From what a person typed."""
         return cls(exact(eta, "eta"), Epsilon.of(least), Epsilon.of(most))
 
 
@@ -254,7 +245,6 @@ def quantify(
 
 
 def found_words(found: Epsilon, policy: Policy) -> str:
-    """How an ε was found, in a sentence."""
     return (
         f"Epsilon {found} was found by a public policy (eta {show(policy.eta)}, between "
         f"{policy.least} and {policy.most}), without a look at the history: {LABEL}."

@@ -25,8 +25,6 @@ Sets = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Rates:
-    """Noise rates that were verified."""
-
     values: tuple[Fraction, ...]
     """v_j for each category: noise of scale 1/v_j."""
     gap: float

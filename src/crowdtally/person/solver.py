@@ -1,4 +1,4 @@
-"""Interior point, with a certificate."""
+"""The rates of least mean noise, by interior point methods with a certificate."""
 
 from __future__ import annotations
 
@@ -93,10 +93,7 @@ def _threads() -> Any:
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:
-    """The solution of a positive definite system, its diagonal made equal first.
-
-    Entries of a matrix here differ by many powers of ten; with an even diagonal they do not.
-    """
+    """The solution of a positive definite system whose entries differ by many powers of ten."""
     scale = 1 / np.sqrt(np.diagonal(matrix))
     return np.asarray(scale * np.linalg.solve(matrix * scale * scale[:, None], scale * right))
 
@@ -121,7 +118,6 @@ class NoiseProblem:
         return self.sets.sums(self.reach * w) / self.budgets
 
     def left(self, w: Floats) -> Floats:
-        """What is left of each constraint."""
         return 1 - self.used(w)
 
     def pressed(self, y: Floats) -> Floats:
@@ -129,7 +125,6 @@ class NoiseProblem:
         return self.reach * self.sets.spread(y / self.budgets)
 
     def value(self, w: Floats) -> float:
-        """The objective."""
         return float((self.cost / w).sum())
 
     def start(self) -> Floats:
@@ -152,10 +147,7 @@ class NoiseProblem:
     def inverse(
         self, w: Floats, weights: Floats, sharpness: float = 1.0
     ) -> Callable[[Floats], Floats]:
-        """Solves with 2·sharpness·diag(c/w³) + Aᵀ·diag(weights)·A, for several right hand sides.
-
-        Its entries differ by many powers of ten; with an even diagonal they do not.
-        """
+        """Solves with 2·sharpness·diag(c/w³) + Aᵀ·diag(weights)·A, its diagonal made even."""
         matrix = self.sets.gram(weights / self.budgets**2) * self.reach * self.reach[:, None]
         matrix[np.diag_indices_from(matrix)] += 2 * sharpness * self.cost / w**3
         scale = 1 / np.sqrt(np.diagonal(matrix))
@@ -252,11 +244,9 @@ class Found:
 
 
 def least_noise(sets: Incidence, budgets: Floats) -> Found:
-    """The rates v whose noise has the least mean: min Σ 1/v_j subject to S·v ≤ b.
+    """The rates v whose noise has the least mean: min Σ 1/v_j subject to S·v ≤ b, for b > 0.
 
-    Args:
-        sets: the constraints, one for each set of categories; each category is in one of them.
-        budgets: b > 0, one for each set.
+    Each category is in one of the sets.
     """
     problem = NoiseProblem(sets, budgets)
     with one_thread(), np.errstate(all="ignore"):  # what is not finite is not taken

@@ -38,7 +38,6 @@ from crowdtally.person.plan import Plan
 from crowdtally.person.words import UNIT
 
 DATASET = "history"
-"""What the ledger calls all that is drawn on this device."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,10 @@ class Draw:
     """A draw that is stored: only such a one is shown."""
 
     perturbed: Perturbed
-    """What may leave the device."""
     number: int
     """Which draw of this request it is: the first, unless another one was asked for."""
     entry: str
-    """How the ledger calls its charge."""
     new: bool
-    """Whether it was charged and drawn now."""
 
 
 class Store:
@@ -75,12 +71,7 @@ class Store:
     ) -> Draw:
         """The draw of this request: the stored one, or a new one that is charged first.
 
-        Args:
-            history: the ids of its items.
-            plan: everything public.
-            again: whether to draw anew, and to be charged anew.
-            popularity: public weights that decide which items of a group are chosen.
-            draws: where randomness comes from; for tests.
+        ``again`` draws anew and charges anew; ``draws`` is for tests.
         """
         own = History.of(history, plan.catalogue)  # refused before anything is made
         if popularity is not None:
@@ -160,9 +151,8 @@ class Store:
 def _which(earlier: list[Charged], *, again: bool) -> tuple[int, Charged | None]:
     """Which draw of the request is meant, and its charge if there is one.
 
-    Without ``again`` the draw that was published first, now and ever after. A charge for which
-    nothing was drawn is of a run that died in between: it is taken up. One that was given back
-    counts for nothing.
+    Without ``again`` the draw that was published first. A charge without a draw is that of a run
+    that died in between, and is taken up. One that was given back does not count.
     """
     numbered = list(enumerate(earlier, 1))
     published = [pair for pair in numbered if pair[1].state == "published"]

@@ -1,4 +1,4 @@
-"""What is revealed, in words."""
+"""What leaves the device and what that reveals at most, in words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from crowdtally.ledger.amounts import for_people
 from crowdtally.person.history import History
 from crowdtally.person.plan import Plan
 
-# What leaves the device, and what that reveals at most, in words.
-#
 # Every sentence is made of the plan and of what was spent: it is the same whatever the history.
 
 UNIT = PrivacyUnit("item")
@@ -27,7 +25,6 @@ _SHOWN, _LONG = 12, 60
 
 
 def leaves(plan: Plan) -> list[str]:
-    """What leaves the device."""
     perturbed = sum(group.size for group in plan.groups)
     said = [
         f"What leaves: a list of items of the catalogue, drawn from noisy counts of "
@@ -52,7 +49,6 @@ def leaves(plan: Plan) -> list[str]:
 
 
 def reveals(plan: Plan) -> list[str]:
-    """What that reveals at most."""
     cost = plan.cost
     said = [
         f"What it reveals at most (epsilon {cost}): whatever somebody believed before about "
@@ -91,7 +87,6 @@ def guarantee(plan: Plan) -> str:
 
 
 def so_far(charges: Sequence[Charged], spent: Fraction) -> str:
-    """What was drawn on this device before, and its total ε."""
     stands = [one for one in charges if one.state != "voided"]
     if not stands:
         return "So far nothing was drawn or charged on this device."
@@ -122,11 +117,8 @@ def _many(number: int, one: str, several: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class CategoryRow:
-    """What is public about one category."""
-
     category: str
     items: int
-    """How many items of the catalogue have it."""
     level: str
     """``no``, ``all``, or its epsilon."""
     half_width: int | None

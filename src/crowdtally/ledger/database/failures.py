@@ -115,15 +115,11 @@ def _driver(place: Place, error: BaseException | None) -> LedgerError:
 
 
 def damaged(place: Place) -> DamagedLedgerError:
-    """The whole file or database makes no sense as a ledger."""
     return DamagedLedgerError(f"the ledger {place} {_DAMAGED}")
 
 
 def outcome_unknown(place: Place) -> UnknownOutcomeError:
-    """The connection broke between asking for the commit and the answer.
-
-    What follows from it depends on what was being recorded; whoever asked for it says so.
-    """
+    """The connection broke between asking for the commit and the answer."""
     return UnknownOutcomeError(
         f"the connection to the ledger {place} broke while an entry was being recorded, and "
         "whether it was is not known: `crowdtally ledger show` tells."
@@ -131,7 +127,7 @@ def outcome_unknown(place: Place) -> UnknownOutcomeError:
 
 
 def missing(place: Place) -> MissingLedgerError:
-    """There is nothing there; what lies beside it may be what was meant."""
+    """There is no ledger; suggest one beside it whose name is nearly the same."""
     meant = alike(place.path) if isinstance(place, File) else None
     hint = f"Did you mean {meant}? " if meant is not None else ""
     unseen = (
@@ -148,7 +144,6 @@ def missing(place: Place) -> MissingLedgerError:
 
 
 def not_a_ledger(place: Place) -> LedgerError:
-    """Something else is there."""
     what = "file" if isinstance(place, File) else "database"
     return LedgerError(
         f"the {what} {place} is not a Crowdtally ledger, and is left as it is. "
@@ -157,7 +152,7 @@ def not_a_ledger(place: Place) -> LedgerError:
 
 
 def other_functions(place: Place) -> LedgerError:
-    """What judges each entry there is not what this version would have judge it."""
+    """The server's functions, which check each entry, are those of another version."""
     return LedgerError(
         f"the ledger {place} has the functions of another version of Crowdtally, so nothing was "
         "added. Use that version, or bring the record to a new place, whose functions are this "

@@ -71,13 +71,11 @@ _PAST_THE_FUNCTIONS = text(
 
 @dataclass(frozen=True)
 class _Names:
-    """What the statements name, each quoted by the server."""
+    """What the statements name, quoted by the server."""
 
     schema: str
     owner: str
-    """The role that owns it."""
     role: str
-    """The role that is granted something."""
 
     @property
     def tables(self) -> str:
@@ -85,7 +83,6 @@ class _Names:
 
     @property
     def functions(self) -> str:
-        """The two functions that are called."""
         return ", ".join(f"{self.schema}.{name}" for name in SIGNATURES)
 
     def using(self) -> tuple[str, ...]:
@@ -150,7 +147,7 @@ def _statements(connection: Connection, role: str, *, officer: bool) -> tuple[st
 
 
 def _require_held_back(connection: Connection, role: str) -> None:
-    """Refuse a role for which being an analyst would change nothing."""
+    """Refuse a role that could write the tables anyway."""
     found = connection.execute(_PAST_THE_FUNCTIONS, {"role": role}).first()
     if found is None:
         return

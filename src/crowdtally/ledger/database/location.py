@@ -1,4 +1,4 @@
-"""Path, URL, environment, system setting."""
+"""Where the ledger is: a path or URL, by option, environment or system setting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ _SHOWN_KEY = re.compile(r"[A-Za-z_-]{1,40}")
 
 
 def path() -> Path:
-    """Where it would be on this computer."""
     if sys.platform == "win32":
         return Path(os.environ.get("PROGRAMDATA") or r"C:\ProgramData", "crowdtally", "config.toml")
     if sys.platform == "darwin":
@@ -88,8 +87,6 @@ _POSTGRES = {"postgresql", "postgres", "postgresql+psycopg"}
 
 @dataclass(frozen=True)
 class File:
-    """A SQLite file."""
-
     path: Path
 
     def __str__(self) -> str:
@@ -98,8 +95,6 @@ class File:
 
 @dataclass(frozen=True)
 class Server:
-    """A PostgreSQL database."""
-
     url: str
     """With its password, if it has one; for the driver only."""
 
@@ -132,7 +127,6 @@ def typed(place: Place) -> str:
 
 
 def option(place: Place) -> str:
-    """The option that says so."""
     return f"--ledger {shlex.quote(typed(place))}"
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL and its functions."""
+"""A ledger on PostgreSQL, and the two functions that write to it."""
 
 from __future__ import annotations
 
@@ -102,12 +102,10 @@ SIGNATURES = (
     "crowdtally_hold()",
     "crowdtally_append(bigint, text, text, bigint, text, text, text)",
 )
-"""How GRANT and REVOKE call them."""
 SCHEMA = text(
     "SELECT quote_ident(nspname) FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid"
     " WHERE pg_class.oid = to_regclass('crowdtally_ledger')"
 )
-"""The schema that the ledger's tables are in."""
 _ENCODING = text("SELECT current_setting('server_encoding')")
 _MARK = text("SELECT obj_description(to_regprocedure(:name), 'pg_proc')")
 _NAME = re.compile(r"FUNCTION @schema@\.(\w+)")
@@ -119,12 +117,11 @@ def _source() -> str:
 
 
 def _mark() -> str:
-    """What tells these functions from those of another version."""
+    """A mark by which the functions of this version are recognised."""
     return f"crowdtally {sha256(_source().encode()).hexdigest()[:16]}"
 
 
 def are_current(connection: Connection) -> bool:
-    """Whether the functions on the server are those of this version."""
     return bool(connection.scalar(_MARK, {"name": SIGNATURES[1]}) == _mark())
 
 
@@ -135,7 +132,7 @@ def make_functions(connection: Connection) -> None:
     source = _source()
     names = ", ".join(f"{schema}.{name}" for name in dict.fromkeys(_NAME.findall(source)))
     mark = f"COMMENT ON FUNCTION {schema}.{SIGNATURES[1]} IS '{_mark()}'"
-    # Without parameters the driver takes several statements at once, and % for itself.
+    # Without parameters the driver takes several statements at once, and % needs no escape.
     plain = {"no_parameters": True}
     for statements in (
         source.replace("@schema@", str(schema)),

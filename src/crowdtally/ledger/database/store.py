@@ -1,4 +1,4 @@
-"""Transactions on either database."""
+"""Transactions on a ledger in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -37,18 +37,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Header:
-    """What the ledger says of itself."""
-
     id: str
-    """The ledger's own random name."""
     head: Head
     role: str | None = None
     """The PostgreSQL role that writes; ``None`` for readers and in a file."""
 
 
 class Page:
-    """What one transaction sees and writes."""
-
     def __init__(self, connection: Connection, place: Place, *, writes: bool) -> None:
         self._connection = connection
         self._place = place
@@ -56,12 +51,10 @@ class Page:
 
     @property
     def in_file(self) -> bool:
-        """Whether it is a page of a file, not of a server's tables."""
         return isinstance(self._place, File)
 
     @property
     def typed(self) -> str:
-        """How a command names the ledger."""
         return typed(self._place)
 
     def header(self) -> Header:
@@ -69,23 +62,17 @@ class Page:
         rows = self._connection.execute(schema.HEADER).all()
         if len(rows) != 1 or not isinstance(rows[0].version, int):
             raise damaged(self._place)
-        facts = rows[0]
-        self._require_known(facts.version)
-        if not self._writes:
-            return self._header(facts.id, facts.number, facts.hash)
-        if isinstance(self._place, File):  # the transaction holds the whole file
-            return self._header(facts.id, facts.number, facts.hash, facts.closed)
-        held = self._connection.execute(postgres.HOLD).one()
-        return self._header(held.id, held.number, held.hash, held.closed, held.role)
-
-    def _header(
-        self, ledger_id: Any, number: Any, last: Any, closed: Any = None, role: str | None = None
-    ) -> Header:  # fmt: skip
-        if not (isinstance(ledger_id, str) and isinstance(number, int) and isinstance(last, str)):
+        found, role = rows[0], None
+        self._require_known(found.version)
+        if self._writes and not self.in_file:  # a file is held by the transaction itself
+            found = self._connection.execute(postgres.HOLD).one()
+            role = found.role
+        number, last = found.number, found.hash
+        if not (isinstance(found.id, str) and isinstance(number, int) and isinstance(last, str)):
             raise damaged(self._place)
-        if closed is not None:
-            raise LedgerError(f"nothing can be added to the ledger {self._place}: {closed}")
-        return Header(ledger_id, Head(number, last), role)
+        if self._writes and found.closed is not None:
+            raise LedgerError(f"nothing can be added to the ledger {self._place}: {found.closed}")
+        return Header(found.id, Head(number, last), role)
 
     def _require_known(self, version: int) -> None:
         if version != schema.FORMAT:
@@ -96,11 +83,9 @@ class Page:
             )
 
     def rows(self, numbers: Iterable[int]) -> dict[int, Row]:
-        """The entries of these numbers, as far as they exist."""
         return {row.number: row for row in self._read(schema.NUMBERED, numbers=list(numbers))}
 
     def rows_after(self, number: int, most: int | None = None) -> list[Row]:
-        """The entries that follow, in order, at most so many."""
         most = most or 2**62
         return list(self._read(schema.FOLLOWING, start=number, most=most))
 
@@ -109,11 +94,9 @@ class Page:
         return [row for some in _portions(these) for row in self._read(schema.ABOUT, these=some)]
 
     def of_request(self, request_id: str) -> Row | None:
-        """The reservation with this request id."""
         return next(self._read(schema.ROW_OF_KEY, of=request_id), None)
 
     def named(self, names: Sequence[str]) -> set[str]:
-        """Which of these names are datasets."""
         execute = self._connection.execute
         return {
             name
@@ -127,7 +110,6 @@ class Page:
         return said, found
 
     def datasets(self) -> dict[str, int]:
-        """Every dataset and its last entry."""
         return {row.name: row.last for row in self._connection.execute(select(schema.DATASETS))}
 
     def append(self, row: Row, *, first: bool) -> None:
@@ -169,8 +151,6 @@ def _portions(values: Sequence[T]) -> Iterator[Sequence[T]]:
         yield values[start : start + _MOST_PARAMETERS]
 
 
-# Transactions on a ledger, wherever it is kept.
-#
 # A write runs alone (SQLite: ``BEGIN IMMEDIATE``; PostgreSQL: a lock on the ledger's one row),
 # and when it returns, what it wrote is on disk.
 
@@ -178,8 +158,6 @@ _ATTEMPTS = 5
 
 
 class Store:
-    """A place where entries are kept."""
-
     def __init__(self, place: Place, *, create: bool = True) -> None:
         self.place = place
         self.created = False

@@ -1,4 +1,4 @@
-"""Parameters, choices, buttons."""
+"""What an address and a form ask for, and what the buttons do."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ class Choice:
         return Choice(self.epsilon, {place: text for place, text in together.items() if text})
 
     def named(self, categories: tuple[str, ...]) -> Levels:
-        """The levels by the names of their categories."""
         return Levels.of({categories[place]: text for place, text in self.levels.items()})
 
     @property
@@ -77,7 +76,6 @@ class Choice:
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The same for a form."""
         return [("epsilon", self.epsilon), ("levels", self.packed)]
 
 
@@ -126,7 +124,6 @@ def _places(text: str, categories: int) -> Iterator[int]:
 
 
 def _runs(places: Iterable[int]) -> Iterator[str]:
-    """Ascending places, neighbours together."""
     begun: list[int] = []
     for place in [*places, -1]:
         if begun and place != begun[-1] + 1:
@@ -145,7 +142,6 @@ def _damaged() -> UsageError:
 # a long catalogue takes its time; they are public.
 
 _MOST_PLANS = 16
-"""Plans that are kept."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,13 +151,11 @@ class Desk:
     history: History
     """Private: for the person's eyes, and for the store."""
     store: Store
-    """Where draws are charged and kept."""
     folder: Path
     """Where files are written when the person asks for it."""
     policy: Policy = field(default_factory=Policy)
     """Finds an ε where the person lets it."""
     start: Choice = field(default_factory=Choice)
-    """What is chosen at first."""
     popularity: Popularity | None = None
     """Public weights that decide which of alike items are taken."""
     _plans: dict[str, Plan] = field(default_factory=dict)
@@ -169,7 +163,6 @@ class Desk:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The public items and their categories."""
         return self.history.catalogue
 
     @cached_property
@@ -183,11 +176,7 @@ class Desk:
         return np.argsort(-np.array(self.own), kind="stable").tolist()  # type: ignore[no-any-return]
 
     def plan(self, choice: Choice) -> Plan:
-        """What would be done to any history under this choice.
-
-        Raises:
-            UsageError: nothing is chosen yet, or the levels contradict each other.
-        """
+        """What would be done to any history under this choice; refused where nothing is chosen."""
         if not choice.epsilon:
             raise UsageError("Choose first how much one item may reveal.")
         wanted = self.policy if choice.epsilon == POLICY else choice.epsilon
@@ -201,7 +190,6 @@ class Desk:
             return self._plans[key]
 
     def draws(self, plan: Plan) -> list[Draw]:
-        """The draws that are stored already; changes nothing."""
         return self.store.stored(self.history, plan, popularity=self.popularity)
 
     def draw(self, plan: Plan, *, again: bool = False) -> Draw:
@@ -223,10 +211,7 @@ _MOST_PAGES = 10**6
 
 @dataclass(frozen=True)
 class Asked:
-    """A page that is asked for."""
-
     choice: Choice
-    """How much may be revealed."""
     draw: int | None = None
     """Which draw of this choice is looked at."""
     file: str = ""
@@ -234,7 +219,6 @@ class Asked:
     sought: str = ""
     """What the names of the categories shall contain."""
     page: int = 1
-    """Of the list of categories."""
     sort: str = SORTS[0]
 
     @classmethod
@@ -301,8 +285,6 @@ _USUAL = "perturbed"
 
 @dataclass(frozen=True, eq=False)
 class Deeds:
-    """What can be done at a desk."""
-
     desk: Desk
 
     def draw(self, choice: Choice) -> Draw:
@@ -312,10 +294,7 @@ class Deeds:
     def draw_again(self, choice: Choice, seen: int) -> Draw:
         """Another draw of this choice, charged anew.
 
-        Args:
-            choice: which.
-            seen: how many draws of it the person had before them: one that came since is the draw
-                that was asked for, by the same button.
+        The person had ``seen`` so many draws: one made since is what the same button asked for.
         """
         plan = self.desk.plan(choice)
         stored = self.desk.draws(plan)
@@ -336,7 +315,6 @@ class Deeds:
 
 
 def which(stored: list[Draw], number: int | None) -> Draw | None:
-    """The draw of a number; without one the first."""
     return next((draw for draw in stored if number in (None, draw.number)), None)
 
 
@@ -353,7 +331,6 @@ def checked_name(name: str) -> str:
 
 
 def free_name(folder: Path) -> str:
-    """A name that is not taken yet, to begin with."""
     taken = set(os.listdir(folder)) if folder.is_dir() else set()
     number = 1
     while (name := f"{_USUAL}{'' if number == 1 else f'-{number}'}.csv") in taken:
@@ -362,7 +339,7 @@ def free_name(folder: Path) -> str:
 
 
 def _is_written(path: Path, draw: Draw, plan: Plan) -> bool:
-    """Whether the same button wrote this file a moment ago."""
+    """Whether the same button has just written this file."""
     form = FORMS.get(path.suffix.lower())
     if form is None or path.is_symlink() or not path.is_file():
         return False

@@ -1,4 +1,4 @@
-"""Addresses."""
+"""Addresses of the person's pages, and what answers them."""
 
 from __future__ import annotations
 
@@ -52,18 +52,12 @@ Answering = Callable[["Request"], Awaitable["Response"]]
 
 @dataclass(frozen=True, eq=False)
 class PersonPage:
-    """Answers requests about one person's history."""
-
     desk: Desk
     token: Token = field(default_factory=Token.new)
-    """What every address begins with."""
     work: Work = field(default_factory=lambda: Work(threads=2, seconds=SECONDS))
-    """Where pages are made."""
     finishing: Finishing = field(default_factory=Finishing)
-    """Where things are done."""
 
     def app(self, hosts: Hosts) -> Gate:
-        """The application, behind its gate."""
         return Gate(
             self._answer, hosts, self._pages.refusal, methods=METHODS, longest=LONGEST,
             token=self.token, headers=HEADERS,
@@ -229,11 +223,7 @@ def serve(
 ) -> None:
     """Serve the pages of a desk until a signal stops it; what was begun is finished first.
 
-    Args:
-        desk: whose history, and what may be done with it.
-        port: 0 for any that is free.
-        ready: is told the address, with its secret, once pages are answered.
-        tell: is told where the end takes longer.
+    ``ready`` gets the address, with its secret, once pages are answered.
     """
     for package in ("starlette", "uvicorn", "jinja2", "vl_convert", "babel"):
         needs(package, "a server of pages", "web")

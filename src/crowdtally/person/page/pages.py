@@ -1,4 +1,4 @@
-"""Facts and rows of pages."""
+"""The facts of the person's pages."""
 
 from __future__ import annotations
 
@@ -43,21 +43,17 @@ LEVEL_WORDS = {"no": "no release", "all": "all release"}
 
 @dataclass(frozen=True)
 class Row:
-    """One category."""
-
     place: int
-    """In the catalogue."""
     name: str
     items: int
     """How many items of the catalogue have it."""
     own: int
     """How many of the person's items have it."""
     level: str
-    """``no``, ``all`` or an ε; empty where it goes by the overall choice."""
+    """``no``, ``all`` or an ε; empty where the overall choice holds."""
     counted: int | None = None
     """How many of these are counted with noise; None where nothing is."""
     deviation: float | None = None
-    """The standard deviation of the noise."""
     width: int | None = None
     """Noise of at most this in 95 of 100 draws."""
     noisy: int | None = None
@@ -74,20 +70,7 @@ class Row:
 
     @property
     def level_words(self) -> str:
-        """The level for people."""
         return LEVEL_WORDS.get(self.level, self.level) or "as overall"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A page of the list."""
-
-    rows: Sequence[Row]
-    many: int
-    """Rows of all pages."""
-    page: int
-    """Which one this is, from 1."""
-    pages: int
 
 
 def listed(places: Sequence[int], desk: Desk, sought: str, page: int) -> tuple[list[int], int, int]:
@@ -128,7 +111,6 @@ def rows(
 
 
 def table(found: Sequence[Row], *, planned: bool, number: int | None) -> Shown:
-    """The rows as a table; after a draw with the noisy counts of it."""
     partly = any(row.counted is not None and row.counted != row.own for row in found)
     heads, cells = ["Category", "Yours"], [[row.name, grouped(row.own)] for row in found]
 
@@ -234,14 +216,11 @@ STATES = {
 
 @dataclass(frozen=True)
 class Paging:
-    """Links to the pages of a list beside this one."""
-
     number: int
     pages: int
     before: str
-    """The address of the one before; empty on the first."""
     after: str
-    """The address of the next one; empty on the last."""
+    """Addresses; empty where there is no such page."""
 
 
 def overview_rows(desk: Desk, asked: Asked) -> dict[str, Any]:
@@ -289,7 +268,6 @@ def level_rows(desk: Desk, asked: Asked) -> dict[str, Any]:
 
 
 def drawn_before(desk: Desk, asked: Asked) -> dict[str, Any]:
-    """What another draw would mean."""
     plan = desk.plan(asked.choice)
     stored = desk.draws(plan)
     return {
@@ -301,7 +279,6 @@ def drawn_before(desk: Desk, asked: Asked) -> dict[str, Any]:
 
 
 def released(desk: Desk) -> dict[str, Any]:
-    """What was charged so far."""
     charges = desk.store.charges()
     balance = desk.store.balance()
     shown = Shown(
@@ -323,7 +300,6 @@ def released(desk: Desk) -> dict[str, Any]:
 
 
 def _planned(desk: Desk, asked: Asked) -> tuple[Plan | None, str]:
-    """The plan, or why there is none."""
     if not asked.choice.epsilon:
         return None, ""
     try:
@@ -333,7 +309,6 @@ def _planned(desk: Desk, asked: Asked) -> tuple[Plan | None, str]:
 
 
 def _meaning(desk: Desk, plan: Plan | None) -> dict[str, Any]:
-    """What a choice means, in words; nothing without one."""
     if plan is None:
         return {"leaves": [], "reveals": [], "cost": None}
     perturbed = set(map(id, plan.groups))
@@ -350,7 +325,6 @@ def _meaning(desk: Desk, plan: Plan | None) -> dict[str, Any]:
 
 
 def _choosing(desk: Desk, asked: Asked) -> dict[str, Any]:
-    """What every form needs."""
     epsilon = asked.choice.epsilon
     return {
         "typed": "" if epsilon == POLICY else epsilon,
@@ -391,7 +365,6 @@ def _limit(balance: Balance | None) -> str:
 
 
 def _drawn(desk: Desk, asked: Asked, draw: Draw) -> dict[str, Any]:
-    """A draw that is stored."""
     items = draw.perturbed.items
     charged = next((one for one in desk.store.charges() if one.id == draw.entry), None)
     theirs = set(History.of(items, desk.catalogue).places.tolist())
@@ -432,21 +405,24 @@ def _left_out(history: History) -> list[str]:
 class Pages:
     desk: Desk
     token: Token
-    """What their addresses begin with."""
 
     @cached_property
     def _render(self) -> Callable[..., str]:
         return rendering("crowdtally.person.page")
 
-    def _page(self, template: str, query: str, status: int = 200, **facts: Any) -> Response:
+    def _page(
+        self, name: str, asked: Asked, title: str, facts: dict[str, Any], status: int = 200
+    ) -> Response:
         from starlette.responses import HTMLResponse
 
         text = self._render(
-            template,
+            f"{name}.html",
+            title=title,
+            here="" if name == "overview" else name,
             stylesheet=gate.address("style.css").lstrip("/"),
             icon=gate.address("icon.svg").lstrip("/"),
             referrer=FORM_HEADERS["referrer-policy"],
-            query=query,
+            query=asked.choice.query(draw=asked.draw if name == "overview" else None),
             **facts,
         )
         return HTMLResponse(text, status)
@@ -459,33 +435,18 @@ class Pages:
         return said
 
     def overview(self, asked: Asked) -> Response:
-        """The choice and what it means."""
         facts = overview_rows(self.desk, asked)
-        query = asked.choice.query(draw=asked.draw)
-        return self._page(
-            "overview.html", query, 400 if facts["why"] else 200,
-            title="Your history, with noise", here="", **facts,
-        )  # fmt: skip
+        title, status = "Your history, with noise", 400 if facts["why"] else 200
+        return self._page("overview", asked, title, facts, status)
 
     def levels(self, asked: Asked) -> Response:
-        """The form of all levels."""
-        facts = level_rows(self.desk, asked)
-        title = "Levels of categories"
-        return self._page("levels.html", asked.choice.query(), title=title, here="levels", **facts)
+        return self._page("levels", asked, "Levels of categories", level_rows(self.desk, asked))
 
     def again(self, asked: Asked) -> Response:
-        """Whether to draw again."""
-        facts = drawn_before(self.desk, asked)
-        title = "Draw again?"
-        return self._page("again.html", asked.choice.query(), title=title, here="again", **facts)
+        return self._page("again", asked, "Draw again?", drawn_before(self.desk, asked))
 
     def so_far(self, asked: Asked) -> Response:
-        """What was charged."""
-        facts = released(self.desk)
-        title = "So far"
-        return self._page("so-far.html", asked.choice.query(), title=title, here="so-far", **facts)
+        return self._page("so-far", asked, "So far", released(self.desk))
 
     def unfinished(self, asked: Asked) -> Response:
-        """A draw that somebody else began."""
-        title, query = "This draw is not finished", asked.choice.query()
-        return self._page("unfinished.html", query, 409, title=title, here="unfinished")
+        return self._page("unfinished", asked, "This draw is not finished", {}, 409)
