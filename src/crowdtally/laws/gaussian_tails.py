@@ -291,7 +291,7 @@ def _width(variance: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:
 
 
 def seen_bell(variance: Fraction, power: arb, keeping: Keeping) -> arb:
-    """E[e^(power·Y)] − 1 for what is seen of an empty cell: Y is its noise, or 0 if dropped."""
+    """E[e^(power·Y)] − 1 for an empty cell: Y is its noise, or 0 if it is dropped."""
     return on_sides(partial(_grown, variance), power, keeping) / bell_total(variance)
 
 

@@ -1,4 +1,4 @@
-"""Column types and canonical text."""
+"""SQL for columns by how their types are known: canonical texts, ids, listed values, weights."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def identifying(text: str) -> str:
 
 
 def _float_text(value: str) -> str:
-    """A whole number as that integer; what is not a number, or not exact, is null."""
+    """A float as text, a whole one as its integer; null where it is not exact or no number."""
     whole = (
         f"CASE WHEN abs({value}) < {EXACT} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR) END"
     )

@@ -36,7 +36,7 @@ def quotes_pair_up(path: str, delimiter: str, longest: int) -> bool:
 
 
 def _by_counting(file: BinaryIO, delimiter: str) -> bool | None:
-    """Whether their number is even, if each opens at a field's start; None where one does not.
+    """Whether the number of quotes is even; None where one opens elsewhere than at a field's start.
 
     A quote within quotes is doubled: it closes and opens again at once. One in the middle of a
     field without quotes is just a character, and then counting does not decide. DuckDB checks what

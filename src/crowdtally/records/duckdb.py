@@ -1,4 +1,4 @@
-"""DuckDBEngine, its errors and compiler."""
+"""DuckDB as an engine, its compiler for Ibis expressions, and its errors in our words."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class DuckDBEngine:
         self._refuse_constants(sql, what, clause)
 
     def _refuse_constants(self, sql: str, what: str, clause: str) -> None:
-        """Refuse what DuckDB, when it plans, cannot compute for any row, as IF('x', a, b)."""
+        """Refuse an expression that DuckDB cannot even plan, such as IF('x', a, b)."""
         try:
             self._connection.execute(f"EXPLAIN SELECT TRY({sql}) FROM {clause}").fetchall()
         except (duckdb.BinderException, duckdb.CatalogException):

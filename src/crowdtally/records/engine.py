@@ -1,4 +1,4 @@
-"""Engine protocol; row vocabulary; dropped rows."""
+"""The protocol of an engine, the words in which rules speak about rows, and dropped rows."""
 
 from __future__ import annotations
 
