@@ -84,7 +84,8 @@ def test_the_engine_gets_a_share(limit: int, monkeypatch: pytest.MonkeyPatch) ->
     assert share.memory >= 128 * MIB
     assert 300 * MIB + share.threads * 256 * MIB + share.memory + 768 * MIB < limit
     with DuckDBEngine() as engine:
-        assert engine._one("SELECT current_setting('threads')") == (share.threads,)
+        setting = engine._connection.execute("SELECT current_setting('threads')")
+        assert setting.fetchall() == [(share.threads,)]
 
 
 def test_without_a_limit_the_engine_decides(monkeypatch: pytest.MonkeyPatch) -> None:

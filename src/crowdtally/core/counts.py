@@ -1,4 +1,4 @@
-"""Counts, UserCounts (distinct), Keeping, what a count counts."""
+"""Exact counts, the rule that keeps noisy ones, and what a count counts in words."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from crowdtally.errors import UsageError
 What = Literal["records", "users"]
 
 
+def _require_positive(value: object, words: str) -> None:
+    if not isinstance(value, int) or not is_whole(value) or value < 1:
+        raise UsageError(f"the {words} must be a whole number of at least 1: received {value!r}.")
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
     """The non-zero cells of a table, not yet private, over a public domain of any size.
 
     Contract: adding or removing one user changes the whole table, zeros included, by at most
-    ``l1_bound`` in L1 and by at most the root of ``l2_squared`` in L2, in the integer units that
-    ``values`` are in. A listed cell may hold 0: listing it changes no law.
+    ``l1_bound`` in L1 and by at most the root of ``l2_squared`` in L2, in the units of ``values``.
+    A listed cell may hold 0.
 
     >>> Counts(10**30, [5, 10**29], [1, 2], l1_bound=1).cells.dtype
     dtype('O')
@@ -34,24 +39,19 @@ class Counts:
     cells: Integers
     """Numbers of the listed cells, ascending and distinct, in 0..N−1."""
     values: Integers
-    """Their counts, in the units that the bound is in."""
+    """Their counts, in the units of the bound."""
     l1_bound: int
-    """L: what one user can change, over all cells."""
+    """L: how much one user can change, over all cells."""
     unit: Fraction = Fraction(1)
     """What one unit of ``values`` means as a count. Public."""
     signed: bool = False
-    """Whether a count may be negative although nobody was removed (a difference of counts)."""
+    """Whether a count may be negative, as a difference of counts."""
     squared: int | None = field(default=None, kw_only=True)
-    """Δ²: the square of what one user can change in L2, where that is known to be less than L²."""
+    """Δ²: the square of how much one user can change in L2, where it is known to be below L²."""
 
     def __post_init__(self) -> None:
-        for name in ("size", "l1_bound"):
-            value = getattr(self, name)
-            if not is_whole(value) or value < 1:
-                words = "number of cells" if name == "size" else "L1 bound"
-                raise UsageError(
-                    f"the {words} must be a whole number of at least 1: received {value!r}."
-                )
+        _require_positive(self.size, "number of cells")
+        _require_positive(self.l1_bound, "L1 bound")
         self._check_squared()
         object.__setattr__(self, "cells", as_kind(integers(self.cells), self.size))
         object.__setattr__(self, "values", integers(self.values))
@@ -73,36 +73,28 @@ class Counts:
 
     @property
     def l2_squared(self) -> int:
-        """Δ²: what is known, or L², which no user exceeds in L2 either."""
+        """Δ²; where it is not known L², which no user exceeds in L2 either."""
         return self.l1_bound**2 if self.squared is None else self.squared
 
     def dense(self) -> NDArray[np.int64]:
-        """All cells in order, zeros included."""
         table = np.zeros(self.size, dtype=np.int64)
         table[self.cells] = self.values
         return table
 
     def addable(self) -> Integers:
-        """The values in a kind of array in which no sum of them wraps round."""
+        """The values in a kind of array in which no sum of them overflows."""
         fits = largest(self.values) * max(len(self.values), 1) < 1 << 62
         return self.values if fits else self.values.astype(object)
-
-
-# Who is in which cell: distinct users, the one kind of count that interval noise may be added to.
-#
-# Interval noise asks for more than a bound on a sum: one user must change every cell by 0 or 1,
-# all the same way. Counts that merely add up to little do not have that, and a type keeps them
-# out.
 
 
 @dataclass(frozen=True, eq=False)
 class Memberships:
     """How many distinct users each cell of a table has, all cells, not yet private.
 
-    Contract: adding one user changes every cell by 0 or by +1, removing one by 0 or by −1, in
-    whichever cells and however many of them. In the norm max z⁺ + max z⁻ that is at most 1. Whoever
-    makes one of these from records answers for it: each user is counted once in a cell, and nobody
-    else's cells depend on her.
+    Contract: adding one user changes every cell by 0 or by +1, removing one by 0 or by −1, in any
+    number of cells: at most 1 in the norm max z⁺ + max z⁻. The code that makes one from records
+    must count each user once in a cell, and other users' cells may not depend on her. Interval
+    noise needs this, which a bound on a sum does not give: so it is added to this type alone.
 
     >>> Memberships.of(4, [1, 3], [5, 2]).values
     array([0, 5, 0, 2])
@@ -113,10 +105,7 @@ class Memberships:
     """The users of every cell, in order, zeros included."""
 
     def __post_init__(self) -> None:
-        if not is_whole(self.size) or self.size < 1:
-            raise UsageError(
-                f"the number of cells must be a whole number of at least 1: received {self.size!r}."
-            )
+        _require_positive(self.size, "number of cells")
         values = np.asarray(self.values)
         if values.dtype != np.int64 or values.shape != (self.size,):
             raise UsageError(
@@ -129,7 +118,7 @@ class Memberships:
 
     @classmethod
     def of(cls, size: int, cells: Integers | list[int], users: Integers | list[int]) -> Memberships:
-        """From the cells that anybody is in, each once, and how many users each has."""
+        """From the cells that have users, each once, and how many users each has."""
         values = np.zeros(size, dtype=np.int64)
         values[np.asarray(cells, dtype=np.int64)] = np.asarray(users, dtype=np.int64)
         return cls(size, values)
@@ -145,8 +134,8 @@ class Keeping:
     """A public rule: a cell of noisy count v is kept with a probability that v alone decides.
 
     Its weight w is |v| (two-sided, for the noisy table) or v (one-sided, for its positive part).
-    It is dropped if w < κ; otherwise it is kept with probability min(w/τ, 1), or surely if there is
-    no τ. Where τ ≤ κ, sampling never bites and the rule is the filter κ.
+    It is dropped if w < κ; otherwise it is kept with probability min(w/τ, 1), or always if there is
+    no τ. Where τ ≤ κ, nothing is sampled and the rule is the filter κ.
 
     >>> Keeping(5, Fraction(4)).samples, Keeping(5, Fraction(11, 2)).samples
     (False, True)
@@ -177,7 +166,7 @@ class Keeping:
 
     @property
     def samples(self) -> bool:
-        """Whether some weight that passes the cut is kept by chance only."""
+        """Whether some weight that passes the cut is kept by chance."""
         return self.threshold is not None and self.threshold > self.cut
 
     @property
@@ -196,14 +185,12 @@ class Keeping:
         return floor(self.threshold) if self.samples and self.threshold else self.cut - 1
 
 
-# What a count counts once users were bounded, in words: for readers, for plans, for remarks.
-
 NOISE_ONLY = "noise intervals cover the noise only, not what this leaves out"
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What is counted of one user in one table.
+    """What one user counts in one table, in words.
 
     >>> print(Counted("records", 10).words())
     at most 10 records of each user are counted
@@ -218,43 +205,39 @@ class Counted:
     """
 
     what: What
-    """What a count counts."""
     bound: int | None
-    """l or θ; None where there is none: each row is a person of its own."""
+    """l or θ; None where each row is a person of its own."""
     scaled: bool = False
-    """Whether rows are scaled down instead of sampled."""
     cap: int = 1
     """r: how often a user counts in one cell, where rows are scaled."""
     scaling: Fraction = Fraction(1)
     """s: what scaled rows are multiplied by."""
     pairs: bool = False
-    """Whether pairs of what is kept are counted."""
     weight: str | None = None
     """The column that says how many persons a row stands for."""
     quantity: int | None = None
     """The most that one record counts, where records count by a quantity."""
     everywhere: bool = False
-    """Whether each user counts in all of their cells, and nobody is bounded."""
+    """Whether each user counts in all of their cells, without a bound."""
     uncapped: bool = False
-    """Whether rows are scaled as they are, however often a user counts in one cell."""
+    """Whether rows are scaled without a cap on how often a user counts in one cell."""
     norm: str = "l1"
-    """What rows are scaled to: a sum, or with ``l2`` a Euclidean norm."""
+    """Whether rows are scaled to a sum or, with ``l2``, to a Euclidean norm."""
     stated: int | None = None
     """L, where rows have no id and the publisher states that nobody has more of them."""
     at_most: bool = False
     """Whether the bound is yet to be chosen, up to this one."""
 
     def words(self) -> str:
-        """Half a sentence."""
         if self.everywhere:
             return "each user is counted once in each of their cells, however many these are"
         if self.bound is None:
             return self._rows()
-        found = self._scaled() if self.scaled else self._sampled()
-        return f"{found} (or fewer: the bound is yet to be chosen)" if self.at_most else found
+        words = self._scaled() if self.scaled else self._sampled()
+        return f"{words} (or fewer: the bound is yet to be chosen)" if self.at_most else words
 
     def sentence(self) -> str:
-        """The same, and what the noise intervals beside such counts do not cover."""
+        """The same, and what noise intervals of such counts do not cover."""
         words = self.words()
         if self.bound is None or self.everywhere:
             return f"{words[0].upper()}{words[1:]}; noise intervals cover the noise only."

@@ -1,8 +1,8 @@
-"""How long a question may take: whoever waits can give up, and what runs for it is stopped.
+"""Deadlines: a query is cancelled when its time is over or its client stops waiting.
 
-A server hands each question a :class:`Patience` and ends it when its time is over. What takes long
-enters itself with :func:`stoppable`, and what goes in steps asks :func:`go_on` between them.
-Without a patience, as on the command line, both do nothing.
+A server gives each query a :class:`Patience` and ends it. Long calls run within :func:`stoppable`,
+and loops call :func:`go_on` between steps. Without a patience, as on the command line, both do
+nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from crowdtally.errors import UsageError
 
 
 class TooMuchError(UsageError):
-    """The question takes longer, or more memory, than whoever answers it allows."""
+    """The query takes longer, or more memory, than the server allows."""
 
 
 class Patience:
-    """The time that one question has; another thread ends it."""
+    """The time of one query; another thread ends it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,7 +28,6 @@ class Patience:
         self._over = False
 
     def end(self) -> None:
-        """Stop what runs, and let nothing begin."""
         with self._lock:
             self._over = True
             running = tuple(self._running)
@@ -36,13 +35,11 @@ class Patience:
             stop()
 
     def go_on(self) -> None:
-        """Raise where the time is over."""
         if self._over:
             raise TooMuchError("the question takes too long: ask for less at once.")
 
     @contextmanager
     def running(self, stop: Callable[[], object]) -> Iterator[None]:
-        """While something runs that ``stop`` stops."""
         with self._lock:
             self.go_on()
             self._running.add(stop)
@@ -58,7 +55,6 @@ _patience: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def having(patience: Patience) -> Iterator[None]:
-    """Answer a question that has so much patience."""
     before = _patience.set(patience)
     try:
         yield
@@ -68,7 +64,7 @@ def having(patience: Patience) -> Iterator[None]:
 
 @contextmanager
 def stoppable(stop: Callable[[], object]) -> Iterator[None]:
-    """Run something that ``stop``, called by another thread, stops."""
+    """Run something that another thread can stop by calling ``stop``."""
     patience = _patience.get()
     if patience is None:
         yield
@@ -78,7 +74,7 @@ def stoppable(stop: Callable[[], object]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """Raise :class:`TooMuchError` where the time of the question is over."""
+    """Raise :class:`TooMuchError` if the time of the query is over."""
     patience = _patience.get()
     if patience is not None:
         patience.go_on()

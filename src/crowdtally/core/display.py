@@ -1,8 +1,8 @@
-"""How values show themselves: one line at a prompt, small tables in a notebook.
+"""Values as one line at a prompt, and as small tables in a notebook.
 
-The tables have no scripts and nothing from outside, and every value in them is escaped. Colours
-are the page's own, so that they fit light and dark ones; captions and header cells tell a screen
-reader what a number is.
+The tables have no scripts and nothing from outside, and every value in them is escaped. They have
+no colours of their own, so that they fit light and dark pages; captions and header cells help
+screen readers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,8 @@ from html import escape
 from itertools import islice
 
 MOST_ROWS = 20
-"""Rows of a table that are shown."""
-LONGEST = 120
-"""Letters of one value that are shown."""
-SCREEN = 100
-"""Columns of a line that is shown at a prompt."""
+LONGEST = 120  # letters of one value that are shown
+SCREEN = 100  # columns of a line at a prompt
 
 _TABLE = "border-collapse:collapse;margin:.5em 0"
 _CELL = "padding:.2em .7em;border-bottom:1px solid rgba(128,128,128,.35)"
@@ -25,7 +22,7 @@ _CAPTION = "text-align:left;caption-side:top;padding:.2em 0;color:inherit"
 
 
 def one_line(text: str, end: str = ">") -> str:
-    """A text that fits a line of the screen; a longer one is cut and keeps its end.
+    """A text cut to a line of the screen, with its end.
 
     >>> len(one_line("x" * 200)), one_line("<Plan: items>")
     (100, '<Plan: items>')
@@ -35,7 +32,7 @@ def one_line(text: str, end: str = ">") -> str:
 
 
 def plainly(value: object) -> str:
-    r"""A value as text; one with what a terminal could obey, or that breaks a line, spelled out.
+    r"""A value as text, with control characters and line breaks escaped.
 
     >>> plainly("café, old"), plainly(7), plainly("a\x1b[2J"), plainly("two\nlines")
     ('café, old', '7', "'a\\x1b[2J'", "'two\\nlines'")
@@ -45,13 +42,13 @@ def plainly(value: object) -> str:
 
 
 def printable_json(value: object, indent: int | None = None) -> str:
-    r"""JSON in which a terminal finds nothing to obey, on one line unless it is indented.
+    r"""JSON without characters that a terminal would obey, on one line unless it is indented.
 
     >>> print(printable_json({"place": "café\x9b2J"}))
     {"place": "café\u009b2J"}
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    # A line feed is one between the parts: within a text JSON spells it out.
+    # A line feed stands between parts: within a text JSON escapes it.
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
@@ -70,7 +67,7 @@ def call(name: str, arguments: Sequence[str]) -> str:
 
 
 def some(first: Sequence[object], total: int) -> str:
-    """The first values of so many, and how many more there are.
+    """The first of ``total`` values, and how many more there are.
 
     >>> some(range(3), 1000), some(["a"], 1)
     ('0, 1, 2 … and 997 more', "'a'")
@@ -85,7 +82,7 @@ def _clipped(value: object) -> str:
 
 
 def escaped(value: object) -> str:
-    """A value as text that no browser takes for anything else; a long one is cut.
+    """A value as HTML text; a long one is cut.
 
     >>> escaped("<script>"), escaped("Tom & 'Jerry'")
     ('&lt;script&gt;', 'Tom &amp; &#x27;Jerry&#x27;')
@@ -98,13 +95,13 @@ _MARKDOWN = {
     ord(mark): f"\\{mark}" for mark in "`*_[]#|~"
 } | {
     ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;",
-    # What is typeset after the Markdown would find its marks again: no mark follows another.
+    # A zero-width space keeps marks apart, or what typesets the Markdown's result would find them.
     ord("\\"): "&#92;&#8203;", ord("$"): "&#36;&#8203;",
 }  # fmt: skip
 
 
 def markdown(text: str) -> str:
-    r"""A text as Markdown that shows it as it is: no link, tag, emphasis or formula comes of it.
+    r"""A text as Markdown that shows it literally, without links, tags, emphasis or formulas.
 
     >>> print(markdown("rows of 'a_b' <b>"), markdown("$x$"))
     rows of 'a\_b' &lt;b&gt; &#36;&#8203;x&#36;&#8203;
@@ -120,14 +117,9 @@ def table(
     total: int,
     right: Collection[str] = (),
 ) -> str:
-    """A table with its heads; of ``total`` rows the first are shown, and how many more there are.
+    """A table that shows the first of ``total`` rows, and how many more there are.
 
-    Args:
-        caption: what it is.
-        heads: the columns' names.
-        rows: the values, row by row; not more of them are taken than shown.
-        total: how many rows there are.
-        right: the columns that hold numbers.
+    Of ``rows`` no more are taken than shown. The columns ``right`` hold numbers.
     """
     sides = ["right" if head in right else "left" for head in heads]
     top = "".join(
@@ -152,7 +144,6 @@ def table(
 
 
 def facts(caption: str, named: Iterable[tuple[str, object]]) -> str:
-    """A table of two columns: names, and what each is."""
     rows = "".join(
         f'<tr><th scope="row" style="{_CELL};text-align:left">{escaped(name)}</th>'
         f'<td style="{_CELL};text-align:left">{escaped(value)}</td></tr>'
@@ -165,12 +156,10 @@ def facts(caption: str, named: Iterable[tuple[str, object]]) -> str:
 
 
 def paragraph(words: str) -> str:
-    """A line of text, whole."""
     return f'<p style="margin:.3em 0;max-width:48em">{escape(words)}</p>'
 
 
 def sections(named: Iterable[tuple[str, Iterable[str]]]) -> str:
-    """Headings with a list of sentences each."""
     parts = []
     for title, lines in named:
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)

@@ -1,10 +1,12 @@
-"""Axis, Domain, OpenDomain."""
+"""The public domain: which cells a release speaks about, decided before any record is read."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from itertools import takewhile
 from math import prod
 from typing import Any, Literal
 
@@ -25,7 +27,6 @@ class Axis:
     """One public list of values, in the order that tables and ranges use."""
 
     name: str
-    """The column it belongs to."""
     values: NDArray[np.int64] | NDArray[np.object_]
     """Distinct 64-bit integers, or distinct NFC strings (an object array)."""
     origin: Origin | None = field(default=None, kw_only=True)
@@ -66,21 +67,18 @@ class Axis:
 
     @classmethod
     def plainest(cls, name: str, texts: Sequence[str], *, origin: Origin | None = None) -> Axis:
-        """An axis from a place without types (CSV, the command line).
-
-        The list alone decides its type: integers where all of it are, in plain spelling.
+        """An axis of texts (CSV, the command line): of integers if all of them spell integers.
 
         >>> Axis.plainest("age", ["7", "11"]).kind, Axis.plainest("zip", ["02139", "7"]).kind
         ('integer', 'text')
         """
-        numbers = _plain_integers(texts) if len(texts) else None
-        if numbers is None:
+        numbers = list(takewhile(lambda number: number is not None, map(plain_integer, texts)))
+        if not len(texts) or len(numbers) < len(texts):
             return cls(name, _objects(texts), origin=origin)
         return cls(name, np.array(numbers, dtype=np.int64), origin=origin)
 
     @property
     def kind(self) -> Kind:
-        """Whether the values are text or integers."""
         return "integer" if self.values.dtype == np.int64 else "text"
 
     def __len__(self) -> int:
@@ -96,25 +94,14 @@ class Axis:
     def renamed(self, name: str) -> Axis:
         if name == self.name:
             return self
-        # The values were checked when this axis was made; a list may have ten million of them.
-        other = object.__new__(Axis)
-        for field_name, value in (("name", name), ("values", self.values), ("origin", self.origin)):
-            object.__setattr__(other, field_name, value)
+        # Not replace(): it would check the values again, and a list may have ten million of them.
+        other = copy(self)
+        object.__setattr__(other, "name", name)
         return other
 
 
-def _plain_integers(texts: Iterable[str]) -> list[int] | None:
-    numbers = []
-    for text in texts:
-        number = plain_integer(text)
-        if number is None:
-            return None
-        numbers.append(number)
-    return numbers
-
-
 def plain_integer(text: str) -> int | None:
-    """The 64-bit integer that a text spells in the one plain way, so that no two fall together.
+    """The 64-bit integer of a text in its one plain spelling, so that no two texts mean one.
 
     >>> [plain_integer(text) for text in ("7", "-7", "07", "7.0", "seven")]
     [7, -7, None, None, None]
@@ -156,7 +143,7 @@ def _objects(values: Sequence[object]) -> NDArray[np.object_]:
 
 
 def _distinct(values: NDArray[np.int64] | NDArray[np.object_]) -> int:
-    """How many different values there are; a list may have ten million of them."""
+    """The number of different values; a list may have ten million of them."""
     if values.dtype == np.int64:
         return _runs(np.sort(values))
     hashes = np.fromiter(map(hash, values), dtype=np.int64, count=len(values))
@@ -180,14 +167,10 @@ def _check_text(name: str, values: NDArray[Any]) -> None:
             )
 
 
-# The public domain: which cells a release speaks about, decided before any record is read.
-
-
 RESERVED = ("count", "noise_std", "low", "high")
 """Column names of every release table that a user's column may not take."""
 
-Values = Iterable[object] | Axis
-"""A public list as a caller may give it."""
+Values = Iterable[object] | Axis  # a public list as a caller may give it
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -251,7 +234,7 @@ class Domain:
 
     @property
     def contexts_size(self) -> int:
-        """Number of context combinations per item; 1 without contexts."""
+        """Number of combinations of contexts; 1 without contexts."""
         return prod(len(axis) for axis in self.contexts)
 
     def __repr__(self) -> str:
@@ -270,7 +253,6 @@ class Domain:
         )
 
     def with_axes(self, axes: Sequence[Axis]) -> Domain:
-        """The same domain with other lists, in order."""
         named = {axis.name: axis for axis in axes}
         if not self.has_items:
             return Domain(attributes=named)
@@ -317,10 +299,7 @@ def _by_name(parameter: str, given: Mapping[str, Values] | None) -> dict[str, Va
 
 
 def _refuse_both(items: Values | None, contexts: Mapping[str, Values], attributes: object) -> None:
-    """Refuse items or contexts beside attributes, and nothing at all.
-
-    Contexts alone are the lists of a release that discovers its items.
-    """
+    """Refuse items or contexts beside attributes, and a domain with neither."""
     if (items is not None or bool(contexts)) == (attributes is not None):
         raise UsageError(
             "a domain has items (and contexts), or attributes: one of the two, not both. Type "
@@ -329,7 +308,7 @@ def _refuse_both(items: Values | None, contexts: Mapping[str, Values], attribute
 
 
 def _refuse_mapping(items: object) -> None:
-    """Its keys could be meant, or contexts: the caller says which."""
+    """The caller may mean its keys, or contexts."""
     if isinstance(items, Mapping):
         raise UsageError(
             f"items must be a list: received {type(items).__name__}; type list(…) for its keys, or "
@@ -354,28 +333,23 @@ class OpenDomain:
     columns: tuple[str, ...]
     """The item first, then the contexts; or the attributes."""
     has_items: bool
-    """Whether the first column is the items."""
     lists: Mapping[str, Axis] = field(default_factory=dict)
     """The public list of each column that has one; the others are discovered."""
 
     @classmethod
     def of(cls, records: Records, lists: Domain | None = None) -> OpenDomain:
-        """The columns that were declared; those without a list are discovered.
+        """The declared columns, with the lists of some.
 
         >>> OpenDomain.of(Records("visits.csv", "user", "place", {"day": None})).discovered
         ('place', 'day')
         """
         axes = {axis.name: axis for axis in (() if lists is None else lists.axes)}
         columns = columns_of(records)
-        return cls(
-            columns,
-            records.item is not None,
-            {name: axes[name] for name in columns if name in axes},
-        )
+        listed = {name: axes[name] for name in columns if name in axes}
+        return cls(columns, records.item is not None, listed)
 
     @property
     def discovered(self) -> tuple[str, ...]:
-        """The columns without a public list."""
         return tuple(name for name in self.columns if name not in self.lists)
 
     @property
@@ -389,5 +363,5 @@ class OpenDomain:
 
 
 def columns_of(records: Records) -> tuple[str, ...]:
-    """The columns that name a cell, as declared: the item and the contexts, or the attributes."""
+    """The columns that name a cell: the item and the contexts, or the attributes."""
     return records.attributes if records.item is None else (records.item, *records.contexts)

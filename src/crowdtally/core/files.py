@@ -1,4 +1,4 @@
-"""New files whole or not at all, on the disk; regular files only."""
+"""New files, written whole or not at all and durably; regular files, opened safely."""
 
 from __future__ import annotations
 
@@ -14,19 +14,14 @@ from stat import S_ISDIR, S_ISREG
 
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 
-# What was written survives a loss of power, as far as the operating system can promise it.
-
 WINDOWS = os.name == "nt"
 
 
 def flush(path: Path) -> None:
-    """Make a file's content, or a folder's list of names, durable.
+    """Make a file's content, or a folder's list of names, durable; an OSError if that fails.
 
-    Windows opens no folder, and NTFS journals the names in it by itself. A file it flushes only
-    where it may be written to.
-
-    Raises:
-        OSError: the disk did not confirm it.
+    Windows opens no folder, and NTFS journals its names. It flushes a file only if it is open for
+    writing.
     """
     if WINDOWS and path.is_dir():
         return
@@ -50,7 +45,7 @@ def refuse_taken(target: Path) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Where to write; at the end it is on disk under its name, unless something failed."""
+    """A path to write to; unless something fails, the file is then on disk under its name."""
     refuse_taken(target)
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
@@ -74,7 +69,7 @@ def write_new(target: Path, content: bytes) -> None:
 
 
 def _name(part: Path, target: Path) -> None:
-    """Give a file its name, unless somebody was quicker."""
+    """Give a file its name, unless it is taken by now."""
     try:
         os.link(part, target)  # unlike a rename it replaces nothing
     except FileExistsError:
@@ -84,32 +79,25 @@ def _name(part: Path, target: Path) -> None:
         os.rename(part, target)
 
 
-# Files of a release are opened only where they are regular ones.
-#
-# A folder comes from anybody. A pipe in place of a table would let whoever opens it wait for
-# ever, and a device would have no end. What a file is, is asked of the opened file: between a
-# look at a path and its opening another file can be put there.
+# Files of a release are opened only if they are regular: anybody may have made the folder, reading
+# a pipe in place of a table could wait for ever, and a device has no end. The opened file is asked,
+# as the file at a path could be exchanged between a check and its opening.
 
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_OPENED = Path("/proc/self/fd")
-"""Where Linux lets a process open again what it has opened."""
+_OPENED = Path("/proc/self/fd")  # where Linux lets a process open again what it has opened
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """The file, opened for reading.
-
-    Raises:
-        OSError: it cannot be opened, or is a pipe, a device or a folder.
-    """
+    """The file, opened for reading; an OSError if it is a pipe, a device or a folder."""
     return open(path, "rb", opener=_regular)
 
 
 def _regular(path: str, flags: int) -> int:
-    found = os.open(path, flags | _WITHOUT_WAITING)
-    mode = os.fstat(found).st_mode
+    descriptor = os.open(path, flags | _WITHOUT_WAITING)
+    mode = os.fstat(descriptor).st_mode
     if S_ISREG(mode) or S_ISDIR(mode):  # of a folder Python itself says that it is one
-        return found
-    os.close(found)
+        return descriptor
+    os.close(descriptor)
     raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
@@ -127,16 +115,10 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file, read in blocks."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def again(file: BufferedReader, path: Path) -> Path:
-    """A path under which others can open this very file; its own one where there is no such path.
-
-    Args:
-        file: must stay open until then.
-        path: from which it was opened.
-    """
+    """A path under which others can open this very file while it is open, or else its own."""
     return _OPENED / str(file.fileno()) if _OPENED.is_dir() else path

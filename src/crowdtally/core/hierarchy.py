@@ -22,8 +22,7 @@ from crowdtally.errors import UsageError
 # i. A node of several axes is one node of each, numbered in mixed radix, the last axis fastest.
 # So a node's number is always larger than those of its ancestors.
 
-LARGEST_FACTOR = 10_000
-"""Nodes that one record may count in: beyond it noise drowns every count."""
+LARGEST_FACTOR = 10_000  # nodes that one record may count in: beyond it noise drowns every count
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class DyadicAxis:
     length: int
     """m: how many values it has."""
     ordered: bool = True
-    """Whether ranges of it will be asked for; else it has no tree, and its nodes are its values."""
+    """Whether ranges of it are asked; else it has no tree, and its nodes are its values."""
 
     def __post_init__(self) -> None:
         if not is_whole(self.length) or self.length < 1:
@@ -51,12 +50,12 @@ class DyadicAxis:
 
     @property
     def leaves(self) -> int:
-        """How many there are after padding."""
+        """The number of leaves after padding."""
         return 1 << self.levels if self.ordered else self.length
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are: 2^(k+1) − 1, or the values of an axis without a tree."""
+        """The number of nodes: 2^(k+1) − 1, or the values of an axis without a tree."""
         return 2 * self.leaves - 1 if self.ordered else self.length
 
     def cover(self, low: int, high: int) -> list[int]:
@@ -92,7 +91,7 @@ class Dyadic:
     """
 
     axes: tuple[DyadicAxis, ...]
-    """Its axes, slowest first."""
+    """Slowest first."""
 
     def __post_init__(self) -> None:
         if not any(axis.ordered for axis in self.axes):
@@ -106,13 +105,11 @@ class Dyadic:
     @classmethod
     def over(cls, lengths: Sequence[int], *, ordered: Sequence[bool] | None = None) -> Dyadic:
         """The tree over axes of these lengths; all are ordered unless said otherwise."""
-        which = [True] * len(lengths) if ordered is None else list(ordered)
-        pairs = zip(lengths, which, strict=True)
-        return cls(tuple(DyadicAxis(length, flag) for length, flag in pairs))
+        which = [True] * len(lengths) if ordered is None else ordered
+        return cls(tuple(DyadicAxis(*pair) for pair in zip(lengths, which, strict=True)))
 
     @property
     def cells(self) -> int:
-        """Cells of the table it stands over."""
         return prod(axis.length for axis in self.axes)
 
     @property
@@ -121,7 +118,7 @@ class Dyadic:
 
     @property
     def factor(self) -> int:
-        """In how many nodes one record counts: Π(k_i + 1), the root's and the leaf's level too."""
+        """The number of nodes in which one record counts: Π(k_i + 1), one on each level."""
         return prod(axis.levels + 1 for axis in self.axes)
 
     def number(self, codes: Sequence[int]) -> int:
@@ -144,11 +141,10 @@ class Dyadic:
 
 
 def range_weights(levels: int, low: int, high: int) -> dict[int, float]:
-    """The coefficients that the sum of the values low..high−1 depends on, with their weights.
+    """The Haar coefficients whose weighted sum is that of the values low..high−1, with weights.
 
-    Node j with leaves on both sides enters with (leaves of the range in its left half − in its
-    right half)/(leaves of j), the total with (leaves of the range)/2^k: at most 2k of them beside
-    the total.
+    Node j has weight (leaves of the range in its left half − in its right half)/(leaves of j), and
+    the total (leaves of the range)/2^k: at most 2k nodes have any.
 
     >>> range_weights(2, 0, 1)
     {0: 0.25, 1: 0.25, 2: 0.5}
@@ -172,9 +168,9 @@ def range_weights(levels: int, low: int, high: int) -> dict[int, float]:
 
 # A dense dyadic tree made consistent: least squares in two passes (Hay et al.).
 #
-# The published nodes of one ordered axis all carry independent noise of one variance, and a node
-# is the sum of its children. The counts that satisfy this and are closest to the published ones
-# have the smallest variance of all linear unbiased estimates. Post-processing: it costs nothing.
+# The published nodes of one ordered axis have independent noise of one variance, and a node is the
+# sum of its children. The counts that satisfy this and are closest to the published ones have the
+# smallest variance of all linear unbiased estimates. Post-processing: it costs nothing.
 
 Floats = NDArray[np.float64]
 
@@ -186,12 +182,11 @@ def consistent(nodes: ArrayLike) -> Floats:
     [6.333, 2.667, 3.667]
     """
     noisy = np.asarray(nodes, dtype=np.float64)
-    levels = (noisy.size + 1).bit_length() - 2
-    if noisy.ndim != 1 or noisy.size < 1 or noisy.size != (2 << levels) - 1:
+    if noisy.ndim != 1 or not _is_complete(len(noisy)):
         raise UsageError(
             f"a complete tree has 1, 3, 7, 15, … nodes in one flat array: received {noisy.size}."
         )
-    return _downwards(_upwards(noisy, levels), levels)
+    return _downwards(_upwards(noisy))
 
 
 def consistent_columns(nodes: ArrayLike) -> Floats:
@@ -201,13 +196,20 @@ def consistent_columns(nodes: ArrayLike) -> Floats:
     [[6.333, 3.0], [2.667, 1.0], [3.667, 2.0]]
     """
     noisy = np.asarray(nodes, dtype=np.float64)
-    levels = (len(noisy) + 1).bit_length() - 2
-    if noisy.ndim != 2 or not len(noisy) or len(noisy) != (2 << levels) - 1:
+    if noisy.ndim != 2 or not _is_complete(len(noisy)):
         raise UsageError(
             "complete trees have 1, 3, 7, 15, … nodes, and stand in the columns of a table: "
             f"received an array of shape {noisy.shape}."
         )
-    return _downwards(_upwards(noisy, levels), levels)
+    return _downwards(_upwards(noisy))
+
+
+def _is_complete(nodes: int) -> bool:
+    return nodes > 0 and nodes & (nodes + 1) == 0
+
+
+def _levels(nodes: Floats) -> int:
+    return len(nodes).bit_length() - 1
 
 
 def _level(level: int) -> slice:
@@ -216,29 +218,29 @@ def _level(level: int) -> slice:
 
 def _siblings(nodes: Floats, level: int) -> Floats:
     """The nodes of a level, the two children of each node above it together."""
-    found = nodes[_level(level)]
-    return found.reshape(-1, 2, *found.shape[1:])
+    row = nodes[_level(level)]
+    return row.reshape(-1, 2, *row.shape[1:])
 
 
-def _upwards(noisy: Floats, levels: int) -> Floats:
+def _upwards(noisy: Floats) -> Floats:
     """The best estimate of each node from its own subtree.
 
     With 2^h leaves below it, a node's own value and the sum of its children's estimates are
     weighted by 2^h and 2^h − 1, the inverses of their variances up to a factor.
     """
     best = noisy.copy()
-    for level in range(levels - 1, -1, -1):
-        height = levels - level
+    for level in range(_levels(noisy) - 1, -1, -1):
+        height = _levels(noisy) - level
         children = _siblings(best, level + 1).sum(axis=1)
         own, theirs = float(2**height), float(2**height - 1)
         best[_level(level)] = (own * noisy[_level(level)] + theirs * children) / (own + theirs)
     return best
 
 
-def _downwards(best: Floats, levels: int) -> Floats:
-    """What a node has more than its children is shared between them equally."""
+def _downwards(best: Floats) -> Floats:
+    """Divide what a node has more than its children equally between them."""
     final = best.copy()
-    for level in range(levels):
+    for level in range(_levels(best)):
         pairs = _siblings(best, level + 1)
         surplus = final[_level(level)] - pairs.sum(axis=1)
         children = pairs + surplus[:, None] / 2
@@ -247,10 +249,9 @@ def _downwards(best: Floats, levels: int) -> Floats:
 
 
 def fitted_squares(size: int, nodes: Sequence[int]) -> float:
-    """Σ weight² over all ``size`` nodes of a tree, of the fitted sum of some of them.
+    """Σ weight² over all ``size`` nodes of a tree, for the fitted sum of some nodes.
 
-    The weights that give the fitted sum are the fit of those nodes' indicator: a projection is
-    symmetric.
+    The weights of the fitted sum are the fit of those nodes' indicator: a projection is symmetric.
     """
     indicator = np.zeros(size)
     indicator[list(nodes)] = 1
@@ -260,12 +261,11 @@ def fitted_squares(size: int, nodes: Sequence[int]) -> float:
 # The public hash functions of a count sketch: where each cell goes, and with which sign.
 #
 # Everybody who knows the seed can compute them. They are fixed before any record is read, so they
-# decide nothing that is private; what they decide is accuracy. For each row, bucket and sign are
-# two hashes modulo 2^61 − 1: a cell's number, in 60-bit limbs x_j, is folded to z = Σ_j a_j·x_j,
-# and the hash is a polynomial of degree 3 in z. With all coefficients uniform, four cells' values
-# are independent (to within 2^-58). The variance of a sum over several cells needs four: with
-# two, as a straight line in z has, the signs along a row of cells nearly cancel, for almost every
-# seed.
+# affect accuracy, never privacy. For each row, bucket and sign are two hashes modulo 2^61 − 1: a
+# cell's number, in 60-bit limbs x_j, is folded to z = Σ_j a_j·x_j, and the hash is a polynomial of
+# degree 3 in z. With all coefficients uniform, four cells' values are independent (to within
+# 2^-58). The variance of a sum over several cells needs four: with two, as for a straight line in
+# z, the signs along a row of cells nearly cancel, for almost every seed.
 
 PRIME = (1 << 61) - 1
 _LIMB = 60
@@ -284,11 +284,11 @@ class Sketching:
     """
 
     cells: int
-    """N: how many cells are hashed."""
+    """N"""
     buckets: int
-    """B: buckets in a row."""
+    """B, in each row."""
     rows: int
-    """R: rows, each with hashes of its own."""
+    """R, each with hashes of its own."""
     seed: int
     """Public; chosen before the records are read."""
 
@@ -308,7 +308,7 @@ class Sketching:
 
     @property
     def size(self) -> int:
-        """Buckets in all; bucket j of row i has number i·B + j."""
+        """The number of buckets; bucket j of row i has number i·B + j."""
         return self.buckets * self.rows
 
     def places(self, cells: NDArray[Any], row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

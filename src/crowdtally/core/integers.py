@@ -1,4 +1,4 @@
-"""Integers of any size in arrays: exact sums and products, and what falls together."""
+"""Integers of any size in arrays: exact sums and products, and groups of equal ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
 
-Integers = NDArray[Any]
-"""int64 where all values fit, else Python integers in an object array."""
+Integers = NDArray[Any]  # int64 where all values fit, else Python integers in an object array
 
 _HALF = 1 << 62
 _SIGNED_64 = 1 << 63
@@ -49,19 +48,19 @@ def exact_sum(first: Integers, second: Integers | int) -> Integers:
 def exact_product(values: Integers, factor: int) -> Integers:
     """``values·factor`` without wrapping round."""
     # The factor itself must fit: numpy refuses a longer one even beside zeros or an empty array,
-    # and then the records would decide whether there is a release.
+    # and the records would decide whether there is a release.
     if abs(factor) < _SIGNED_64 and largest(values) * abs(factor) < _SIGNED_64:
         return np.asarray(values * factor)
     return np.asarray(values.astype(object) * factor)
 
 
 def repeated(number: int, size: int) -> Integers:
-    """``size`` times ``number``, in the kind of array that holds it, also where ``size`` is 0."""
+    """``size`` times ``number``, in the kind of array that holds it, even if ``size`` is 0."""
     return np.full(size, number, dtype=np.int64 if abs(number) < _SIGNED_64 else object)
 
 
 def largest(values: Integers | int) -> int:
-    """The largest absolute value; 0 of none."""
+    """The largest absolute value, or 0."""
     if isinstance(values, int):
         return abs(values)
     if values.dtype == object:
@@ -70,18 +69,18 @@ def largest(values: Integers | int) -> int:
 
 
 def positions(numbers: Integers, wanted: Integers) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where each of ``wanted`` would stand in the ascending ``numbers``, and whether it does."""
+    """The place of each of ``wanted`` in the ascending ``numbers``, and whether it is there."""
     places = np.searchsorted(numbers, wanted)
     inside = np.minimum(places, max(len(numbers) - 1, 0))
-    found = numbers[inside] == wanted if len(numbers) else np.zeros(len(wanted), dtype=np.bool_)
-    return inside, np.asarray(found, dtype=np.bool_)
+    there = numbers[inside] == wanted if len(numbers) else np.zeros(len(wanted), dtype=np.bool_)
+    return inside, np.asarray(there, dtype=np.bool_)
 
 
 def within_64_bits(values: Integers) -> NDArray[np.int64]:
-    """The values, those beyond 64 bits held at the nearer end.
+    """The values, clipped to 64 bits.
 
-    Noise can be beyond it. To hold noisy values there is post-processing, which costs nothing; to
-    hold the noise before it is added would change its law.
+    Noisy values may be beyond. Clipping them is post-processing, which costs nothing; clipping the
+    noise itself, before it is added, would change its law.
     """
     if values.dtype == np.int64:
         return values
@@ -90,7 +89,7 @@ def within_64_bits(values: Integers) -> NDArray[np.int64]:
 
 
 def saturating_sum(values: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-    """``values + shift``, held within 64 bits."""
+    """``values + shift``, clipped to 64 bits."""
     ends = np.iinfo(np.int64)
     within = np.clip(values, ends.min - min(shift, 0), ends.max - max(shift, 0))
     return np.asarray(within + shift, dtype=np.int64)
@@ -98,17 +97,14 @@ def saturating_sum(values: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """Equal numbers brought together."""
-
     numbers: Integers
     """The distinct numbers, ascending."""
     order: NDArray[np.int64]
-    """Positions of the given numbers, by number."""
+    """Positions of the given numbers, sorted by number."""
     starts: NDArray[np.int64]
     """Where in ``order`` each distinct number begins."""
 
     def sums(self, values: Integers) -> Integers:
-        """The sum of the values of each number."""
         if not len(self.starts):
             return values[:0]
         return np.asarray(np.add.reduceat(values[self.order], self.starts))

@@ -1,4 +1,4 @@
-"""How cells are numbered and named; table kinds."""
+"""How the cells of a table are numbered and named, and the kinds of tables."""
 
 from __future__ import annotations
 
@@ -25,10 +25,19 @@ class Layout(Protocol):
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """The number of cells; a Python integer of any size."""
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """The values that name these cells, by column."""
+
+
+def _codes(cells: NDArray[Any], lengths: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The positions of cells on axes of these lengths; mixed radix, the last axis fastest."""
+    codes = []
+    for length in reversed(lengths):
+        codes.append((cells % length).astype(np.int64))
+        cells = cells // length
+    return codes[::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +45,7 @@ class Grid:
     """Every combination of the axes' values; mixed radix, the last axis fastest."""
 
     axes: tuple[Axis, ...]
-    """The axes, slowest first."""
+    """Slowest first."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,20 +53,15 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The product of the axes' lengths; a Python integer of any size."""
-        return prod(len(axis) for axis in self.axes)
+        return prod(map(len, self.axes))
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {}
-        for axis in reversed(self.axes):
-            codes = (cells % len(axis)).astype(np.int64)
-            cells = cells // len(axis)
-            found[axis.name] = axis.values[codes]
-        return dict(reversed(found.items()))
+        codes = _codes(cells, list(map(len, self.axes)))
+        return {axis.name: axis.values[c] for axis, c in zip(self.axes, codes, strict=True)}
 
 
 def other_name(name: str) -> str:
-    """What the second item of a pair is called."""
+    """The column of the second item of a pair."""
     return f"other_{name}"
 
 
@@ -66,11 +70,9 @@ class Pairs:
     """Unordered pairs i < j of one axis; pair (i, j) has number j(j−1)/2 + i."""
 
     axis: Axis
-    """The axis both halves come from."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The axis's name, and the same after ``other_``."""
         return (self.axis.name, other_name(self.axis.name))
 
     @property
@@ -88,7 +90,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Cells that a release itself brought to light, possibly none."""
+    """Cells that a release discovered, possibly none."""
 
     values: Mapping[str, NDArray[Any]]
     """For each column the value of every cell; the cells are sorted, the first column slowest."""
@@ -110,7 +112,6 @@ class Numbered:
     """Numbers from 0 in one column, such as those of bins."""
 
     name: str
-    """The column."""
     size: int
 
     @property
@@ -126,7 +127,6 @@ class Picked:
     """Some cells of a layout, which the release itself chose from released values."""
 
     of: Layout
-    """The layout that they were picked from."""
     places: NDArray[np.int64]
     """Their numbers in it, ascending."""
 
@@ -147,9 +147,7 @@ class Crossed:
     """Every combination of the cells of two layouts, the second fastest."""
 
     first: Layout
-    """The slower one."""
     second: Layout
-    """The faster one."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,13 +191,11 @@ class Nodes:
         return self.tree.size
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        found: list[dict[str, NDArray[Any]]] = []
-        for axis, part in zip(reversed(self.axes), reversed(self.tree.axes), strict=True):
-            codes = (cells % part.nodes).astype(np.int64)
-            cells = cells // part.nodes
-            named = _node(axis, part, codes) if part.ordered else {axis.name: axis.values[codes]}
-            found.append(named)
-        return {name: column for columns in reversed(found) for name, column in columns.items()}
+        named: dict[str, NDArray[Any]] = {}
+        every = _codes(cells, [part.nodes for part in self.tree.axes])
+        for axis, part, codes in zip(self.axes, self.tree.axes, every, strict=True):
+            named |= _node(axis, part, codes) if part.ordered else {axis.name: axis.values[codes]}
+        return named
 
 
 def _node_names(name: str) -> list[str]:
@@ -233,11 +229,10 @@ class Coefficients:
 
     axes: tuple[Axis, ...]
     along: int
-    """Which of them is transformed."""
+    """The place of the transformed axis."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The axes' names; the transformed one's with ``_coefficient``."""
         return tuple(
             f"{axis.name}_coefficient" if place == self.along else axis.name
             for place, axis in enumerate(self.axes)
@@ -245,28 +240,26 @@ class Coefficients:
 
     @property
     def size(self) -> int:
-        size = 1
-        for place, axis in enumerate(self.axes):
-            size *= DyadicAxis(len(axis)).leaves if place == self.along else len(axis)
-        return size
+        return prod(self._lengths)
+
+    @property
+    def _lengths(self) -> list[int]:
+        lengths = list(map(len, self.axes))
+        lengths[self.along] = DyadicAxis(lengths[self.along]).leaves
+        return lengths
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {}
-        for place in range(len(self.axes) - 1, -1, -1):
-            axis, name = self.axes[place], self.names[place]
-            length = DyadicAxis(len(axis)).leaves if place == self.along else len(axis)
-            codes = (cells % length).astype(np.int64)
-            cells = cells // length
-            found[name] = codes if place == self.along else axis.values[codes]
-        return dict(reversed(found.items()))
+        found = _codes(cells, self._lengths)
+        values = [
+            codes if place == self.along else self.axes[place].values[codes]
+            for place, codes in enumerate(found)
+        ]
+        return dict(zip(self.names, values, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """The buckets of a count sketch."""
-
     sketching: Sketching
-    """Its public hashes."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -281,44 +274,37 @@ class Buckets:
         return {"row": row, "bucket": bucket}
 
 
-# What the name of a table means: which lists its cells come from, and what a count counts.
-#
-# The one place for it: whoever writes, checks or reads a table asks here.
-
-
 @dataclass(frozen=True)
 class TableKind:
-    """One kind of table.
+    """The meaning of a table's name: which lists its cells come from, and what a count counts.
 
     >>> EDGES.axes(["place", "day"]), ITEMS.axes(["place", "day"]), PAIRS.axes(["place"])
     (('place', 'day'), ('place',), ('place', 'other_place'))
     """
 
     name: str
-    """The table's name, which is its file's too."""
+    """Also the name of its file."""
     over: Literal[
         "first list", "all lists", "pairs", "items", "contexts", "items in context", "own"
     ]
-    """What a cell is: a value of the domain's first list, one of each list, or an unordered pair of
+    """A cell: a value of the domain's first list, one of each list, or an unordered pair of
     different values of the first; of ``auto``: an item (a cell, where there are attributes), a
     combination of contexts, an item in one; or a number of the table's own."""
     own: str | None = None
     """The column of the table's own numbers."""
     chosen: bool = False
-    """Whether it has some items only, which the release chose from what it had released."""
+    """Whether it has only some items, chosen by the release from earlier answers."""
     answers: bool = True
     """Whether readers' questions are answered from it."""
     transforms: bool = True
-    """Whether it can be transformed."""
     counted: Mapping[str, str] = field(default_factory=dict)
     """What a count counts, where that is not what the release counts."""
     short_rows: bool = False
-    """Whether it counts users of short rows beside a table of the others: a user is in one of
-    both, so they cost together what one of them does."""
+    """Whether it counts users of short rows, and another table the others: each user is in one of
+    them, so both cost no more than one."""
 
     @property
     def is_pairs(self) -> bool:
-        """Whether a cell is an unordered pair."""
         return self.over == "pairs"
 
     def axes(self, lists: Sequence[str]) -> tuple[str, ...]:
@@ -362,10 +348,10 @@ KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *S
 
 
 def added(costs: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    """What each table of a release adds to its cost, by name; ``costs`` is what each says.
+    """How much each table adds to a release's cost, by name; ``costs`` are those of the tables.
 
-    >>> told = {"items_short": Fraction(1, 20), "items": Fraction(1, 20)}
-    >>> [str(cost) for cost in added(told).values()]
+    >>> costs = {"items_short": Fraction(1, 20), "items": Fraction(1, 20)}
+    >>> [str(cost) for cost in added(costs).values()]
     ['0', '1/20']
     """
     free = {kind.name for kind in STEPS if kind.short_rows}

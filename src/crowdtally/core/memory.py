@@ -1,7 +1,7 @@
-"""Limits on this process's memory (``ulimit -v``), heeded before anything is charged.
+"""Limits on this process's memory (``ulimit -v``), checked before anything is charged.
 
 When the address space runs out, libraries below Python abort the process without a message. So the
-engine gets a limit that fits what is left, and too little memory is an error before any work.
+engine gets a limit of its own, and too little memory is an error before any work.
 """
 
 from __future__ import annotations
@@ -18,24 +18,18 @@ except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
 
 _MIB = 2**20
-_LIBRARIES = 512 * _MIB
-"""Address space of the program and its libraries, once all are loaded."""
+_LIBRARIES = 512 * _MIB  # address space of the program and its libraries, once all are loaded
 _THREAD = 256 * _MIB
-"""Address space of one of the engine's threads: its stack, and what its allocator reserves."""
-_WORK = 128 * _MIB
-"""The least memory that the engine works with; what does not fit is spilled to disk."""
+"""Address space of one of the engine's threads: its stack and its allocator's reserve."""
+_WORK = 128 * _MIB  # the least memory that the engine works with; it spills the rest to disk
 _WRITING = 2 * _THREAD + 256 * _MIB
-"""Kept free for the release's files, which are written after the charge by an engine of their own.
-
-Nothing may fail there, so none of it is given away before.
-"""
-LEAST = _LIBRARIES + _WRITING + _THREAD + 2 * _WORK
-"""The smallest limit that is worked with."""
+"""Kept free for the release's files: they are written after the charge, when nothing may fail."""
+LEAST = _LIBRARIES + _WRITING + _THREAD + 2 * _WORK  # the smallest limit that is allowed
 
 
 @dataclass(frozen=True)
 class Share:
-    """What of a limited address space the engine may use."""
+    """How much of a limited address space the engine may use."""
 
     threads: int
     memory: int
@@ -51,7 +45,7 @@ def limit() -> int | None:
 
 
 def require() -> None:
-    """Refuse to begin within a limit that the work cannot be done in."""
+    """Refuse to begin within a limit that is too small for the work."""
     allowed = limit()
     if allowed is not None and allowed < LEAST:
         raise CrowdtallyError(
@@ -70,12 +64,11 @@ def share() -> Share | None:
     left = allowed - max(_LIBRARIES, _taken()) - _WRITING
     each = _THREAD + 2 * _WORK
     threads = max(1, min(os.cpu_count() or 1, left // each))
-    # Half: results and noise are Python's, beside what the engine counts as its own.
+    # Half: the other is for results and noise in Python.
     return Share(threads, max((left - threads * _THREAD) // 2, _WORK))
 
 
 def _taken() -> int:
-    """The address space in use."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except OSError:

@@ -1,4 +1,8 @@
-"""Exact rationals and whole numbers that people type."""
+"""Exact rationals and whole numbers that people type.
+
+A rational goes from the user's string to the noise table without ever being a float. A Python float
+means its shortest decimal, which is what its author typed: ``0.1`` is 1/10.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,14 @@ from numbers import Rational
 
 from crowdtally.errors import UsageError
 
-# Exact numbers from what people type.
-#
-# A rational goes from the user's string to the noise table without ever being a float. A Python
-# float means its shortest decimal, which is what its author typed: ``0.1`` is 1/10.
-
 Number = str | int | float | Fraction
 
-# Beyond these a number is a slip of the keyboard, and its digits alone could fill the memory.
+# Beyond these a number is a typing error, and its digits alone could fill the memory.
 _MAX_EXPONENT = 400
 _MAX_DIGITS = 1000
-_MAX_BITS = 3500  # of a numerator or denominator: what 1,000 digits and an exponent can mean
+_MAX_BITS = 3500  # of a numerator or denominator: enough for 1,000 digits and an exponent
 _EXACT, _KEPT = 700, 60
-_PLACES = 360  # decimal places: what is smaller than anything that a person can type is not kept
+_PLACES = 360  # decimal places that are kept: more than a person can type
 _MAX_RECORDED = 8600  # a ratio of the longest integers that Python reads
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d+))?", re.ASCII)
 _RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
@@ -28,7 +27,7 @@ LARGEST = Fraction(10) ** 309
 
 
 def exact(value: object, name: str) -> Fraction:
-    """The rational that ``value`` denotes; ``name`` is what a message calls it.
+    """The rational that ``value`` denotes; messages call it ``name``.
 
     >>> exact("1/3", "epsilon"), exact(0.1, "epsilon"), exact("1e-9", "delta")
     (Fraction(1, 3), Fraction(1, 10), Fraction(1, 1000000000))
@@ -64,10 +63,9 @@ def _parse(text: str, name: str) -> Fraction:
 
 
 def recorded(text: str) -> Fraction:
-    """The number that :func:`show` wrote: what is computed may be longer than what a person types.
+    """The number that :func:`show` wrote; it may be longer than what a person types.
 
-    Raises:
-        ValueError: it is no exact number.
+    A ValueError where it is no exact number.
 
     >>> recorded("1/3"), recorded("1e-9")
     (Fraction(1, 3), Fraction(1, 1000000000))
@@ -90,7 +88,7 @@ def _not_a_number(value: object, name: str) -> str:
 
 
 def _clip(value: object) -> str:
-    """What was typed; of anything else the type alone, since it may be a frame of records."""
+    """A typed value; of anything else only its type, since it may be a frame of records."""
     if value is not None and not isinstance(value, str | bool | int | float | Rational):
         return f"a {type(value).__name__}"
     text = str(value)
@@ -98,11 +96,11 @@ def _clip(value: object) -> str:
 
 
 def short(amount: Fraction) -> Fraction:
-    """A sum that is not negative: exact up to 700 digits, else a little more, of 60 digits.
+    """A sum that is not negative: exact up to 700 digits, else rounded up to 60 digits.
 
     A sum has the digits of all its parts: ten charges of coprime ratios would need 10,000 of them,
-    and whatever shows or judges the sum would fail or take seconds, for everybody who charges
-    later. Rounded **up**, it is at least what was spent; adding and taking back keep that order.
+    and showing or comparing the sum would fail or take seconds at every later charge. Rounded
+    **up**, it is at least what was spent; adding and taking back keep that order.
     ``postgres_functions.sql`` rounds in the same way.
 
     >>> short(Fraction(1, 3)), short(Fraction(1, 3**2000)) - Fraction(1, 3**2000) >= 0
@@ -116,11 +114,11 @@ def short(amount: Fraction) -> Fraction:
 
 
 def digits(number: int) -> int:
-    """How many decimal digits a number has; ``str`` refuses more than 4,300 of them."""
-    found = number.bit_length() * 30103 // 100000  # log10(2), a little too large or exact
-    while 10**found > number and found:
-        found -= 1
-    return found + 1
+    """The number of decimal digits; ``str`` refuses more than 4,300 of them."""
+    count = number.bit_length() * 30103 // 100000  # log10(2), a little too large or exact
+    while 10**count > number and count:
+        count -= 1
+    return count + 1
 
 
 def show(number: Fraction) -> str:
@@ -171,7 +169,7 @@ def whole_number(value: object, name: str, least: int, most: int) -> int:
 
 
 def received(value: object) -> str:
-    """What a message repeats of a parameter: a value that was typed, never a frame of records.
+    """A parameter in a message: a value that was typed, never a frame of records.
 
     >>> received("ten"), received(1.5), received([1])
     ("'ten'", '1.5', 'a list')

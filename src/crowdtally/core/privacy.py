@@ -1,4 +1,4 @@
-"""Epsilon, Delta, Rho, Price, PrivacyUnit."""
+"""Privacy losses, and the unit that they protect."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class _Loss:
     """An exact and positive bound of a privacy loss; bounds of different kinds are never equal."""
 
     letter: ClassVar[str]
-    """What people read."""
+    """Its name for people."""
     field: ClassVar[str]
-    """What files call it."""
+    """Its name in files."""
     usual: ClassVar[str]
 
     value: Fraction
@@ -33,7 +33,7 @@ class _Loss:
 
     @classmethod
     def of(cls, number: object) -> Self:
-        """From what a person typed: ``"0.1"``, ``"1/3"``, an int, a Fraction, a float.
+        """From a number that a person typed: ``"0.1"``, ``"1/3"``, an int, a Fraction, a float.
 
         >>> Epsilon.of(0.1) * 10 == Epsilon.of("1"), Rho.of("0.01") * 2 == Rho.of("1/50")
         (True, True)
@@ -74,19 +74,17 @@ class Delta:
 
     @classmethod
     def of(cls, number: object) -> Delta:
-        """From what a person typed."""
         return number if isinstance(number, cls) else cls(exact(number, "delta"))
 
     def __str__(self) -> str:
         return show(self.value)
 
 
-Price = Epsilon | Rho
-"""What a mechanism costs: pure ε, or ρ of zCDP."""
+Price = Epsilon | Rho  # the cost of a mechanism: pure ε, or ρ of zCDP
 
 
 def in_words(price: Price) -> str:
-    """With its letter.
+    """The price with its letter.
 
     >>> in_words(Epsilon.of("1/2")), in_words(Rho.of("0.015"))
     ('ε 0.5', 'ρ 0.015')
@@ -107,7 +105,7 @@ NEIGHBOURS = {
     "persons as its weight says",
     "item": "histories of one person that differ by one item, added or removed, on that device",
 }
-"""What is compared, for each kind of unit."""
+"""Neighbouring databases, for each kind of unit."""
 
 _NAMING = ("user", "same-person", "person")
 
@@ -117,10 +115,6 @@ class PrivacyUnit:
     """What neighbouring databases differ by. Epsilons of different units never add up."""
 
     kind: Kind
-    """``user``: all records of one user. ``same-person``: all records of one person, who may have
-    several ids. ``row``: one row. ``bounded-elsewhere``: all rows of one person, of whom there is
-    no id, so that how many they are is a statement of the publisher's. ``person``: one of those
-    that a row's weight counts. ``item``: one item of a history."""
     column: str | None = None
     """For ``user`` and ``same-person``: the column, or columns, that say whose record it is. For
     ``person``: the weight."""
@@ -164,7 +158,7 @@ class PrivacyUnit:
 
     @property
     def unchecked(self) -> str | None:
-        """What is taken on trust from whoever publishes, in a sentence."""
+        """The statement of the publisher that is not checked, in a sentence."""
         if self.kind != "bounded-elsewhere":
             return None
         return (

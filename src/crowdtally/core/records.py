@@ -1,4 +1,4 @@
-"""Records: declared sources and column roles."""
+"""Records as declared: their sources and the roles of their columns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from crowdtally.core.display import call, facts
 from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
 
-UTC = "UTC"
-"""The zone in which times are turned into days and hours, unless another is named."""
+UTC = "UTC"  # the zone in which times are turned into days and hours, unless another is named
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,11 @@ class Join:
     """The table's column that must equal it."""
 
     def __repr__(self) -> str:
-        """Without a frame's rows and a URL's password."""
         return f"{_shown(self.source)}:{self.keys}"
 
     @property
     def keys(self) -> str:
-        """Both keys, as a person types them: once where they have one name."""
+        """Both keys as a person types them: one, if they have the same name."""
         return self.key if self.key == self.partner_key else f"{self.key}={self.partner_key}"
 
 
@@ -40,12 +38,11 @@ class SamePerson:
     """A table that says which ids are one person's: a function from the id to the person."""
 
     source: object
-    """Where it is; it has the records' user columns."""
+    """It has the records' user columns."""
     person: str | None
     """Its column that names the person; None: the only one beside the ids."""
 
     def __repr__(self) -> str:
-        """Without a frame's rows and a URL's password."""
         return _shown(self.source) + (f":{self.person}" if self.person else "")
 
 
@@ -109,11 +106,11 @@ class Records:
         return facts("Records, as declared", [("source", _shown(self.source)), *roles])
 
     def _roles(self) -> dict[str, object]:
-        """What was said beside the source, by the parameters of ``ct.read``."""
-        said = {name: value for name, value in vars(self).items() if name != "source" and value}
+        """All that was declared beside the source, by the parameters of ``ct.read``."""
+        roles = {name: value for name, value in vars(self).items() if name != "source" and value}
         if self.timezone == UTC:
-            del said["timezone"]
-        return said
+            del roles["timezone"]
+        return roles
 
     def __post_init__(self) -> None:
         if (self.item is None) == (not self.attributes):
@@ -135,7 +132,7 @@ class Records:
                 raise UsageError(f"{option}: not with {other}.")
 
     def _check_bounded(self) -> None:
-        """Refuse a statement about rows that is about nothing, or about other rows than these."""
+        """Refuse a statement about rows that has no bound, or that does not fit these rows."""
         if self.cells_once and self.bounded_to is None:
             raise UsageError(
                 "--cells-once says where the rows of a person are, of whom --bounded-to L says how "
@@ -154,14 +151,13 @@ class Records:
 
     @property
     def user_columns(self) -> tuple[str, ...]:
-        """The columns that say whose record it is, together; none where each row is one person."""
+        """The columns that together say whose record it is; none where each row is one person."""
         if self.user is None:
             return ()
         return (self.user,) if isinstance(self.user, str) else self.user
 
     @property
     def unit(self) -> PrivacyUnit:
-        """What one unit of protection covers."""
         columns = ", ".join(self.user_columns)
         if self.same_person is not None:
             return PrivacyUnit("same-person", columns)
@@ -173,7 +169,7 @@ class Records:
 
 
 def _plain(value: object) -> str:
-    """What a column, several, or a mapping of them is called in a table."""
+    """A column, several, or a mapping of them, in words."""
     if isinstance(value, Mapping):
         return "; ".join(name if how is None else f"{name} = {how}" for name, how in value.items())
     if isinstance(value, tuple):
@@ -184,7 +180,7 @@ def _plain(value: object) -> str:
 
 
 def _shown(source: object) -> str:
-    """What a source may be called in public."""
+    """A source's public name, without a frame's rows and a URL's password."""
     if isinstance(source, str | os.PathLike):
         return without_secrets(os.fspath(source))
     return f"a {type(source).__module__.partition('.')[0]} {type(source).__name__}"
@@ -193,8 +189,8 @@ def _shown(source: object) -> str:
 def without_secrets(url: str) -> str:
     """The address without user and password, wherever they stand in it.
 
-    A password may hold what should have been escaped: where a colon may begin one, all is left out
-    up to the last ``@``. Rather a shorter name than half of a password.
+    A password may have characters that should have been escaped: where a colon may begin one, all
+    is left out up to the last ``@``. A shorter name is better than half of a password.
 
     >>> without_secrets("postgres://ana:p@ss@host/db?sslmode=on&password=x#t")
     'postgres://host/db?sslmode=on&password=…#t'

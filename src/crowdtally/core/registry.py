@@ -1,30 +1,26 @@
-"""Names a user may type; SQL quoting."""
+"""The names that a person may type, and what each means; SQL quoting and nesting.
+
+Nothing is imported before it is asked for, so that ``--help`` can list all names at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from crowdtally.errors import UsageError, did_you_mean
 
-# Registries: the names that a person may type, what each means, and where it is defined.
-#
-# Nothing is imported before it is asked for, so that ``--help`` can list all names at once.
-
 
 @dataclass(frozen=True)
 class Entry:
-    """One name of a registry."""
-
     home: str
     """``package.module:Class``."""
     words: str
-    """What it does, for help and documentation."""
 
 
-class Registry(Mapping[str, Entry]):
+class Registry(dict[str, Entry]):
     """The entries of one option.
 
     >>> Registry("--transform", {"none": Entry("crowdtally.errors:UsageError", "…")}).listed()
@@ -32,18 +28,8 @@ class Registry(Mapping[str, Entry]):
     """
 
     def __init__(self, option: str, entries: Mapping[str, Entry]) -> None:
+        super().__init__(entries)
         self.option = option
-        """The option that takes these names."""
-        self._entries = dict(entries)
-
-    def __getitem__(self, name: str) -> Entry:
-        return self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
     def load(self, name: object) -> Any:
         """The class of a name; a UsageError that lists the names for any other."""
@@ -62,17 +48,13 @@ def either(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-# SQL that a person typed or that names become: quoted names, and how deep a text is nested.
-#
-# Names are quoted in the standard's way, which DuckDB, SQLite and PostgreSQL share.
-
 DEEPEST = 40
 """Brackets inside each other. A text with more is refused before anything parses it."""
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 def quoted(name: str) -> str:
-    """The name as an SQL identifier.
+    """The name as an SQL identifier of DuckDB, SQLite and PostgreSQL.
 
     >>> quoted('a"b')
     '"a""b"'
@@ -81,11 +63,10 @@ def quoted(name: str) -> str:
 
 
 def nesting(tokens: Iterable[tuple[str, bool]]) -> tuple[int, int]:
-    """How many brackets stand inside each other at most; and how many of those behind a mark.
+    """How deep brackets are nested; and how many of them at most stand behind a marked word.
 
-    Args:
-        tokens: the text of each, and whether it is marked: a parser may read the brackets behind
-            some words twice, which doubles its time with each one inside another.
+    Each token is its text, and whether it is marked: a parser may read the brackets behind some
+    words twice, so that its time doubles with each one inside another.
 
     >>> nesting([("f", False), ("(", False), ("date", True), ("(", False), (")", False)])
     (2, 1)

@@ -1,4 +1,7 @@
-"""Small public tables in files."""
+"""Small public tables in CSV, JSON lines or Parquet files, read as rows of text.
+
+For catalogues and lists, whose values are names. The engines read records, with their types.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,6 @@ from typing import Any, TextIO
 from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 
-# Small public tables in files: CSV, JSON lines or Parquet, each read as rows of text.
-#
-# For catalogues and lists, whose values are names. Records are read by the engines, with their
-# types.
-
 Row = Sequence[str | None]
 _BLOCK = 1 << 16
 _DELIMITERS = ",;\t"
@@ -31,12 +29,12 @@ class RowFile:
 
     columns: tuple[str, ...]
     rows: Callable[[Sequence[int]], Iterator[Row]]
-    """The values of the columns at these places, row by row, as text; None where there is none."""
+    """From places of columns to their values, row by row, as text; None where one is missing."""
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[RowFile]:
-    """Open a file by its suffix; whatever is wrong with it is told with its name."""
+    """Open a file by its suffix; every error names it."""
     reading = _READING.get(path.suffix.lower())
     if reading is None:
         raise UsageError(
@@ -60,17 +58,12 @@ def opened(path: Path) -> Iterator[RowFile]:
 @contextmanager
 def _csv(path: Path) -> Iterator[RowFile]:
     with open(path, encoding="utf-8-sig", newline="") as file:
-        first = file.readline()
+        delimiter = max(_DELIMITERS, key=file.readline().count)  # a comma where none is more often
         file.seek(0)
         # The mark at the beginning is skipped only by a decoder that starts anew.
-        rows = csv.reader(file, delimiter=_delimiter(first), strict=True)
+        rows = csv.reader(file, delimiter=delimiter, strict=True)
         header = next(_csv_rows(path, rows), [])
         yield RowFile(tuple(header), lambda places: _picked(path, header, rows, places))
-
-
-def _delimiter(header: str) -> str:
-    """The sign that stands most often in the first line: a comma, unless another one does."""
-    return max(_DELIMITERS, key=header.count)
 
 
 def _csv_rows(path: Path, rows: Any) -> Iterator[list[str]]:
@@ -111,18 +104,17 @@ def _objects(path: Path, file: TextIO) -> Iterator[Mapping[str, Any]]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            row = json.loads(line)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            row = None
+        if not isinstance(row, dict):
             raise InputError(
                 f"{str(path)!r}, line {number}: not a JSON object. JSON lines have one on each."
             )
-        yield found
+        yield row
 
 
 def _plain(path: Path, value: Any) -> str | None:
-    """A value as text."""
     if value is None:
         return None
     if isinstance(value, bool | list | dict):
@@ -148,8 +140,8 @@ def _parquet(path: Path) -> Iterator[RowFile]:
 
             def rows(places: Sequence[int]) -> Iterator[Row]:
                 texts = ", ".join(f"CAST({quoted(columns[one])} AS VARCHAR)" for one in places)
-                found = connection.execute(f"SELECT {texts} FROM {source}", named)
-                while block := found.fetchmany(_BLOCK):
+                result = connection.execute(f"SELECT {texts} FROM {source}", named)
+                while block := result.fetchmany(_BLOCK):
                     yield from block
 
             yield RowFile(columns, rows)
@@ -158,14 +150,10 @@ def _parquet(path: Path) -> Iterator[RowFile]:
 
 
 _READING: Mapping[str, Callable[[Path], Any]] = {
-    ".csv": _csv,
-    ".tsv": _csv,
+    **dict.fromkeys((".csv", ".tsv"), _csv),
     ".parquet": _parquet,
-    ".jsonl": _json,
-    ".ndjson": _json,
-    ".json": _json,
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _json),
 }
-"""How a file is read, by its suffix."""
 
 
 def file_and_column(text: str) -> tuple[str, str | None]:

@@ -26,13 +26,13 @@ _SWITCH: Mapping[str, object] = {"yes": True, "no": False}
 
 
 def value(kind: type[Value]) -> type[Value]:
-    """Let a dataclass refuse, in words, a field that it does not have, and one that is missing."""
-    made: Callable[..., None] = kind.__init__
+    """Let a dataclass refuse unknown and missing fields in our words."""
+    original: Callable[..., None] = kind.__init__
 
-    @wraps(made)
+    @wraps(original)
     def init(self: object, *given: object, **named: object) -> None:
         _check_named(kind, given, named)
-        made(self, *given, **named)
+        original(self, *given, **named)
 
     kind.__init__ = init  # type: ignore[method-assign]
     return kind
@@ -52,12 +52,12 @@ def _check_named(kind: type, given: Sequence[object], named: Mapping[str, object
 
 
 def public(kind: type) -> dict[str, Field[Any]]:
-    """The fields that are for a person to give, by name."""
+    """The fields that a person may give, by name."""
     return {field.name: field for field in fields(kind) if field.init and not field.kw_only}
 
 
 def fitting(kind: type[Value], given: Mapping[str, object]) -> Value:
-    """A value with those of the fields that its kind has."""
+    """A value of those given fields that its kind has."""
     return kind(**{name: given[name] for name in public(kind) if name in given})
 
 
@@ -65,21 +65,21 @@ def fitting(kind: type[Value], given: Mapping[str, object]) -> Value:
 
 
 def read(registry: Registry, text: str) -> Any:
-    """The value that was typed. A piece without ``=`` goes on with the list before it."""
+    """The value that was typed. A piece without ``=`` continues the list before it."""
     name, _, rest = text.partition(":")
     kind, typed = registry.load(name), f"{registry.option} {name}"
-    known, found = public(kind), dict[str, object]()
+    known, given = public(kind), dict[str, object]()
     for field, texts in pieces(rest, typed).items():
         if field not in known:
             there = did_you_mean(_dashed(field), map(_dashed, known))
             more = f"{there} Type {typed}:help to see them." if known else "It has no fields."
             raise UsageError(f"{typed} has no field {_dashed(field)!r}. {more}")
-        found[field] = converted(known[field], texts)
-    return kind(**found)
+        given[field] = converted(known[field], texts)
+    return kind(**given)
 
 
 def pieces(text: str, typed: str) -> dict[str, list[str]]:
-    """The fields of ``field=value,field=value``, each with its texts; ``typed`` is before them.
+    """The fields of ``field=value,field=value``, each with its texts; ``typed`` stood before them.
 
     >>> pieces("max-records=10,columns=age,sex", "--method x")
     {'max_records': ['10'], 'columns': ['age', 'sex']}
@@ -104,7 +104,7 @@ def pieces(text: str, typed: str) -> dict[str, list[str]]:
 
 
 def converted(field: Field[Any], texts: Sequence[str]) -> object:
-    """What a field's texts mean; what is not of its type stays text, which the kind refuses."""
+    """A field's value from its texts; text of another type stays, for the kind to refuse."""
     kind, text = str(field.type), ",".join(texts)
     if "Sequence" in kind:
         return tuple(texts)
@@ -114,18 +114,18 @@ def converted(field: Field[Any], texts: Sequence[str]) -> object:
 
 
 def written(registry: Registry, given: object, *shown: str) -> str:
-    """A value as it is typed, the inverse of ``read``; fields as usual only where ``shown``."""
+    """A value as it is typed, the inverse of ``read``; default fields only where ``shown``."""
     kind, name = type(given), name_of(registry, given)
-    found = [
+    texts = [
         f"{_dashed(field.name)}={_text(getattr(given, field.name))}"
         for field in public(kind).values()
         if field.name in shown or getattr(given, field.name) != field.default
     ]
-    return f"{name}:{','.join(found)}" if found else str(name)
+    return f"{name}:{','.join(texts)}" if texts else str(name)
 
 
 def name_of(registry: Registry, given: object) -> str | None:
-    """What a registry calls the very kind of a value; None for a kind of somebody's own."""
+    """A registry's name of a value's exact kind; None for a kind from outside."""
     home = f"{type(given).__module__}:{type(given).__qualname__}"
     return next((name for name, entry in registry.items() if entry.home == home), None)
 
@@ -146,7 +146,7 @@ def _dashed(field: str) -> str:
 
 
 def explained(registry: Registry, name: str | None = None) -> Iterator[str]:
-    """The lines of ``--method help``: each name of a registry; or of a name each of its fields."""
+    """The lines of ``--method help``: the names of a registry, or the fields of one name."""
     if name is None:
         yield f"{registry.option} NAME or NAME:FIELD=VALUE,FIELD=VALUE. NAME:help shows the fields."
         rows = {one: entry.words for one, entry in registry.items()}
@@ -172,11 +172,8 @@ def _default(field: Field[Any]) -> str:
 
 
 def help_of(kind: type, quote: str = "") -> dict[str, str]:
-    """What the docstring under each field of a dataclass, and of its bases, says.
-
-    ``quote`` stands for the two backquotes around what is typed.
-    """
-    found: dict[str, str] = {}
+    """The docstring under each field of a dataclass and its bases, with other quotes for ``."""
+    helps: dict[str, str] = {}
     for one in reversed(kind.__mro__[:-1]):
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
         assert isinstance(tree, ast.ClassDef)
@@ -186,8 +183,8 @@ def help_of(kind: type, quote: str = "") -> dict[str, str]:
                     ast.AnnAssign(target=ast.Name(id=name)),
                     ast.Expr(value=ast.Constant(value=str(words))),
                 ):
-                    found[name] = " ".join(words.split()).replace("``", quote)
-    return found
+                    helps[name] = " ".join(words.split()).replace("``", quote)
+    return helps
 
 
 def names(given: object, called: str, *, least: int = 1) -> tuple[str, ...]:
@@ -202,7 +199,6 @@ def names(given: object, called: str, *, least: int = 1) -> tuple[str, ...]:
 
 
 def one_of(given: object, words: Sequence[str], called: str) -> None:
-    """Refuse what is none of these words."""
     if not isinstance(given, str) or given not in words:
         received = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
         raise UsageError(f"unknown {called} {received}. {did_you_mean(received, words)}")

@@ -1,4 +1,4 @@
-"""Certified reals: rates, probabilities."""
+"""Certified ball arithmetic (python-flint's ``arb``), and real numbers known by smaller balls."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from flint import arb, ctx, fmpq
 
 from crowdtally.errors import UsageError
 
-# Certified ball arithmetic (python-flint's ``arb``), at a precision that a block asks for.
-
-# The precision of arb is one variable of the whole process, not of a thread. A thread outside this
-# lock that changes it makes balls wider or narrower than wished, never wrong.
+# The precision of arb belongs to the process, not to a thread. If a thread outside this lock
+# changes it, balls get wider or narrower, never wrong.
 _precision_lock = threading.RLock()
 
 
@@ -48,11 +46,10 @@ def as_ball(value: Fraction | int) -> arb:
 
 
 def certified_ceiling(function: Callable[[], arb]) -> int:
-    """⌈x⌉ of a number x that is not an integer, so that some precision decides.
+    """⌈x⌉ of a number x that ``function`` encloses at the precision in force.
 
-    Args:
-        function: a ball around x, at the precision in force. That x is not an integer is the
-            caller's to argue: for a logarithm of e^(−rational) it follows from Lindemann's theorem.
+    The caller must know that x is not an integer, so that some precision decides: for a logarithm
+    of e^(−rational) this follows from Lindemann's theorem.
 
     >>> certified_ceiling(lambda: as_ball(2).sqrt())
     2
@@ -67,18 +64,15 @@ def certified_ceiling(function: Callable[[], arb]) -> int:
         bits *= 2
 
 
-# Real numbers known by ever smaller certified balls: rates and probabilities.
-#
 # A number such as e^(−1/10) has no exact machine form, and a float in its place changes the law.
-# Here it is a function "precision → ball that contains it" (python-flint's ``arb``) with a
-# hashable key that says exactly which number it is. Whoever compares with it asks for smaller
-# balls until the comparison is certain.
+# Here it is a function from a precision to a ball around it, with a hashable key that names it
+# exactly. A comparison with it asks for smaller balls until it is certain.
 
 Ball = Callable[[int], arb]
 
 
-# Where a comparison starts, and where it gives up: a number that so many bits do not tell apart
-# from 0 or 1 was meant to be 0 or 1, and its author must say which.
+# Bits with which a comparison starts, and after which it gives up: a number that near to 0 or 1 was
+# meant to be 0 or 1, and its author must write that.
 _FIRST = 128
 _PATIENCE = 1 << 14
 
@@ -92,16 +86,15 @@ def rational(value: object, name: str) -> Fraction:
 
 @dataclass(frozen=True)
 class Real:
-    """One real number, by its key and its balls. Equal keys mean the same number."""
+    """One real number. Equal keys mean the same number."""
 
     key: Hashable
-    """Which number it is, exactly: caches are keyed by it."""
+    """Caches are keyed by it."""
     function: Ball = field(compare=False, repr=False)
     """From a precision in bits, which is in force during the call, to a ball around the number."""
 
     @classmethod
     def exact(cls, value: Fraction | int) -> Self:
-        """A rational number."""
         value = rational(value, "an exact number")
         return cls(value, lambda bits: as_ball(value))
 
@@ -111,10 +104,10 @@ class Real:
         return cls(("ball", key), function)
 
     def enclose(self, bits: int) -> arb:
-        """A ball around the number, of ``bits`` bits relative to it wherever that is reachable.
+        """A ball around the number with a relative precision of ``bits`` bits, if it has one.
 
-        Cancellation inside the function costs bits, so the working precision grows until they are
-        there. A number that may be 0 has no relative precision: the growth stops.
+        Cancellation inside the function costs bits, so the working precision grows. A number that
+        may be 0 has no relative precision: the growth stops.
         """
         work = bits + 32
         while True:
@@ -176,5 +169,4 @@ class Rate(Real):
 
 
 def as_rate(rate: Rate | Fraction) -> Rate:
-    """``rate`` itself, or the exact rate that a Fraction is."""
     return rate if isinstance(rate, Rate) else Rate.exact(rational(rate, "a rate"))

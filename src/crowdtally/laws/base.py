@@ -1,12 +1,14 @@
-"""NoiseLaw protocol, Combination."""
+"""The questions that every noise law answers, and their terms."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import Any, ClassVar, Literal, Protocol, Self
 
+import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,28 +19,27 @@ from crowdtally.errors import UsageError
 
 @dataclass(frozen=True)
 class Terms:
-    """What is summed for one line of a list: so many cells of each weight."""
+    """The weighted cells that are summed for one line of a list."""
 
     weights: tuple[tuple[float, int], ...] = ((1.0, 1),)
     """Each weight, and how many cells have it."""
     keeping: Keeping = Keeping()  # noqa: RUF009 - frozen
-    """Which noisy cells are seen at all; the others count 0."""
+    """Which noisy cells are seen; the others count 0."""
     by_itself: bool = True
-    """Whether each cell is kept by its own noise alone, and not by what other cells have."""
+    """Whether its own noise alone decides whether a cell is kept."""
 
     @classmethod
     def of_cells(cls, cells: int) -> Terms:
-        """So many cells of weight 1, all of them seen."""
+        """Cells of weight 1, all of them seen."""
         return cls(((1.0, cells),))
 
     @property
     def is_one_cell(self) -> bool:
-        """Whether it is one cell of weight 1."""
         return self.weights == ((1.0, 1),)
 
     @property
     def step(self) -> Fraction:
-        """What the sum is a whole multiple of: floats are whole multiples of a power of 2.
+        """A number of which the sum is a whole multiple: floats are multiples of a power of 2.
 
         >>> Terms(((0.25, 2), (0.5, 1))).step
         Fraction(1, 4)
@@ -46,19 +47,15 @@ class Terms:
         return Fraction(1, max(Fraction(weight).denominator for weight, _ in self.weights))
 
 
-ONE_LINE = Terms()
-"""A line that is one cell."""
-FLOOR_SHARE = Fraction(1, 20)
-"""How often pure noise passes a floor."""
-
-# What every noise law answers, whoever asks: a plan, a table, a reader, an estimate.
+ONE_LINE = Terms()  # a line that is one cell
+FLOOR_SHARE = Fraction(1, 20)  # how often pure noise passes a floor
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A weighted sum Σ a_i·X_i over different cells, as far as its noise depends on the weights.
+    """The weights of a sum Σ a_i·X_i over different cells, as far as its noise depends on them.
 
-    Where the cells' noises are independent Σ a_i² is enough. Where each pair has one and the same
+    Where the cells' noises are independent Σ a_i² is enough. Where every pair has the same
     correlation Σ a_i is needed too.
     """
 
@@ -72,7 +69,6 @@ class Combination:
 
     @classmethod
     def of_cells(cls, cells: int) -> Combination:
-        """So many cells, each with weight 1."""
         return cls(float(cells), float(cells))
 
 
@@ -81,20 +77,19 @@ ONE_CELL = Combination(1.0, 1.0)
 
 @dataclass(frozen=True)
 class EmptyCell:
-    """What a reader sees of a cell that holds nobody, in units."""
+    """The moments of a cell without users as a reader sees it, in units."""
 
     probability: float
     """Of its being kept."""
     mean: float
     """Of the reader's value sign·max(w, τ), where a dropped cell counts 0."""
     variance: float
-    """Of the same value."""
     sampling_variance: float
-    """The part of it that keeping by chance adds to that of the noise."""
+    """The part of the variance that comes from keeping by chance."""
 
 
 class Source(Protocol):
-    """Where a law asks for its noise: ``noise.draws.Draws`` in a release."""
+    """Draws the noise of laws: ``noise.draws.Draws`` in a release."""
 
     def laplace(self, scale: Fraction, size: int) -> NDArray[Any]:
         """Integers distributed as Pr[X=k] ∝ e^(−|k|/scale)."""
@@ -115,18 +110,17 @@ class NoiseLaw(Protocol):
     kind: ClassVar[str]
     """The mechanism's name in the ledger."""
     per_cell: ClassVar[bool]
-    """Whether a table's sensitivity is what one user changes each cell by, instead of all cells
-    together."""
+    """Whether sensitivity is the most that one user changes a cell by, instead of all cells."""
     bounded_by: ClassVar[Literal["l1", "l2", "cell"]]
     """Which change of one user it hides: L1 or L2 over all cells, or that of each cell."""
     drawn_together: ClassVar[bool]
     """Whether cells of one draw are correlated."""
     words: ClassVar[str]
-    """The law in words, which ``release.json`` knows it by."""
+    """The law's name in ``release.json``."""
 
     @property
     def unit(self) -> Fraction:
-        """What one unit means as a count."""
+        """One unit as a count."""
 
     @property
     def blocks(self) -> int:
@@ -136,7 +130,7 @@ class NoiseLaw(Protocol):
         """The standard deviation of the noise in a weighted sum of cells, as a count."""
 
     def half_width(self, level: Fraction, cells: int = 1) -> int:
-        """The least w with Pr[|noise of the sum of so many cells| ≤ w] ≥ level, in units."""
+        """The least w with Pr[|noise of a sum of ``cells`` cells| ≤ w] ≥ level, in units."""
 
     def reach(self, level: Fraction, of: Combination) -> float:
         """About the least w with Pr[|Σ a·X| ≤ w] ≥ level, in units."""
@@ -149,7 +143,17 @@ class NoiseLaw(Protocol):
         *,
         independent: bool = True,
     ) -> float:
-        """The noise floor of a list of so many lines, in units: see ``floors.md``."""
+        """The noise floor of a list of ``lines`` lines, in units: see ``floors.md``.
+
+        The least t, or a little more, that the largest of them exceeds with probability ``share``
+        or less if all of them are pure noise.
+        """
+        if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
+            raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")
+        return self._floor(int(lines), of, share, independent=independent)
+
+    def _floor(self, lines: int, of: Terms, share: Fraction, *, independent: bool) -> float:
+        """The same, of checked arguments."""
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[Any]:
         """Log Pr[X = k] for one cell and each integer k of ``values``, as floats."""
@@ -164,37 +168,60 @@ class NoiseLaw(Protocol):
         """What a reader sees of an empty cell."""
 
     def draw(self, source: Source, size: int) -> NDArray[Any]:
-        """The noise of so many cells, asked of ``source``: the law itself is not random."""
+        """The noise of ``size`` cells from ``source``."""
 
     def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
-        """Why it cannot be the law of a table that one user changes so much in, at this price.
+        """Why it cannot be the law of a table at this price; None where it can.
 
-        In words that go on from the table's name; None where it can.
-
-        Args:
-            price: what the table costs.
-            sensitivity: what one user changes in L1, in units.
-            squared: the square of the same in L2.
-            cells: how many cells it has.
+        In words that follow the table's name. One user changes the table by ``sensitivity`` units
+        in L1, and by the root of ``squared`` in L2.
         """
 
     def to_json(self) -> dict[str, Any]:
-        """What ``release.json`` must say for :meth:`from_json` to make it again."""
+        """The table's ``noise`` in ``release.json``."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """The law that a table's ``noise`` describes."""
+        """The law of such a ``noise``."""
 
 
 class CellNoise(NoiseLaw, Protocol):
-    """Noise that is independent on every cell, so that cells can be cut and drawn one by one."""
+    """Noise that is independent on every cell, so that cells can be cut and drawn separately."""
 
     def cut(self, share: Fraction) -> int:
         """The least κ ≥ 1 with Pr[X ≥ κ] ≤ share for one cell, certified."""
 
+    def probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Pr[X = k] for one cell and each integer k of ``values``, as floats."""
+        with np.errstate(under="ignore"):
+            return np.asarray(np.exp(self.log_probabilities(values)), dtype=np.float64)
+
+
+def first_passing(
+    passes: Callable[[int], bool], failed: int, passed: int, most: float = inf
+) -> int:
+    """The least whole number above ``failed`` that passes, if all larger ones pass too.
+
+    Found by doubling ``passed``, which is at least 1; past ``most`` the search gives up.
+    """
+    while not passes(passed):
+        if passed >= most:
+            return passed
+        failed, passed = passed, 2 * passed
+    while passed - failed > 1:
+        middle = (failed + passed) // 2
+        failed, passed = (failed, middle) if passes(middle) else (middle, passed)
+    return passed
+
+
+def check_level(level: Fraction) -> None:
+    """Refuse a level of intervals that is not exact and within [0, 1)."""
+    if not isinstance(level, Fraction | int) or not 0 <= level < 1:
+        raise UsageError("the level of a noise interval is an exact Fraction in [0, 1).")
+
 
 def above_zero(value: object, what: str) -> Fraction:
-    """The exact number above 0 that a law rests on; anything else is refused."""
+    """The exact number above 0 that a law needs; anything else is refused."""
     if not isinstance(value, Fraction | int) or isinstance(value, bool):
         raise UsageError(f"{what} must be an exact Fraction: received {type(value)}.")
     if value <= 0:

@@ -1,4 +1,22 @@
-"""Rho to (epsilon, delta) and back; odds."""
+"""From ρ-zCDP to (ε, δ) and back, certified, each rounded the safe way; and ε as odds.
+
+A mechanism is ρ-zCDP (Bun and Steinke, 2016) if on neighbours its Rényi divergence of every order
+a > 1 is at most aρ. It is then (ε, δ)-differentially private for every ε ≥ 0 with
+
+    δ(a) = e^((a−1)(aρ−ε)) / (a−1) · (1−1/a)^a,    any a > 1    (Canonne, Kamath, Steinke 2020).
+
+Proof: let Z be the privacy loss under P. Then δ ≤ E[(1 − e^(ε−Z))+], and for every a > 1 and real
+z, (1 − e^(ε−z))+ ≤ e^((a−1)(z−ε)) / (a−1) · (1−1/a)^a: put t = e^(z−ε), the ratio
+(1 − 1/t)·t^(1−a) of the two sides is largest at t = a/(a−1). And E[e^((a−1)Z)] ≤ e^((a−1)aρ) is the
+definition of ρ-zCDP.
+
+The bound holds at every a, so the choice of a decides how tight a number is, never whether it is
+true. Decimal arithmetic that rounds alike everywhere chooses it, so that two computers that replay
+one ledger decide alike. A ball then encloses the bound at that very rational, and its safe end is
+taken: reported δ and ε are rounded up, a granted ρ is rounded down. A later version may find a
+smaller δ or ε than this one, and never a larger one: ``verify`` asks again whether each charge of
+an old record fitted.
+"""
 
 from __future__ import annotations
 
@@ -15,36 +33,14 @@ from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
 
-# From ρ-zCDP to (ε, δ) and back, certified, each rounded the safe way.
-#
-# A mechanism is ρ-zCDP (Bun and Steinke, 2016) if on neighbours its Rényi divergence of every
-# order a > 1 is at most aρ. It is then (ε, δ)-differentially private for every ε ≥ 0 with
-#
-#     δ(a) = e^((a−1)(aρ−ε)) / (a−1) · (1−1/a)^a,    any a > 1    (Canonne, Kamath, Steinke 2020).
-#
-# Proof: let Z be the privacy loss under P. Then δ ≤ E[(1 − e^(ε−Z))+], and for every a > 1 and
-# real z, (1 − e^(ε−z))+ ≤ e^((a−1)(z−ε)) / (a−1) · (1−1/a)^a: put t = e^(z−ε), the ratio (1 −
-# 1/t)·t^(1−a) of the two sides is largest at t = a/(a−1). And E[e^((a−1)Z)] ≤ e^((a−1)aρ) is what
-# ρ-zCDP says.
-#
-# The bound holds at every a, so how a is chosen decides how tight a number is, never whether it
-# is true. It is chosen by decimal arithmetic that rounds alike everywhere, so that two computers
-# that replay one ledger decide alike; then the bound at that very rational is enclosed by a ball,
-# and its safe end is taken: reported δ and ε are rounded up, a granted ρ is rounded down. A later
-# version may find a smaller δ or ε than this one, and never a larger one: ``verify`` asks again
-# whether each charge of an old record fitted.
-
 LARGEST_DELTA = Fraction(1, 10)
-"""A δ above it is refused: one person in ten might then be shown as they are."""
+"""A larger δ is refused: more than one person in ten might be exposed."""
 _SMALLEST_DELTA = Fraction(1, 1 << 4096)
-"""What a smaller δ is rounded up to; nobody asks for less, and its digits would fill the memory."""
+"""A smaller δ is rounded up to it: nobody asks for less, and its digits would fill the memory."""
 _BITS = 256
-_KEPT = 64
-"""Significant bits of a reported number."""
-_DIGITS = 12
-"""Significant decimal digits of a granted ρ."""
-_CERTAIN_LOSS = 50
-"""Where ρ − ε exceeds it, no order gives a δ below 1 − 1e-20: it is 1."""
+_KEPT = 64  # significant bits of a reported number
+_DIGITS = 12  # significant decimal digits of a granted ρ
+_CERTAIN_LOSS = 50  # where ρ − ε exceeds it, no order gives a δ below 1 − 1e-20: it is 1
 _CHOOSING = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
 
 
@@ -86,16 +82,16 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     order = Fraction(_order_for_epsilon(_decimal(rho), _surprise(delta)))
     with precision(_BITS):
         ball = (_shape(order) - as_ball(delta).log()) / as_ball(order)
-        found = as_ball((1 + order) * rho) + ball
-        return max(_upper(found), Fraction(0))
+        least = as_ball((1 + order) * rho) + ball
+        return max(_upper(least), Fraction(0))
 
 
 @lru_cache(maxsize=1024)  # a plan asks for the same few, hundreds of times
 def rho_of(epsilon: Epsilon | Fraction, delta: Delta | Fraction) -> Fraction:
-    """The ρ that (ε, δ) grants: as large as the bound allows, rounded down; 0 where ε is.
+    """The ρ that (ε, δ) grants: as large as the bound allows, rounded down; 0 where ε or δ is.
 
-    Certified by ``delta_of``, which is what a budget asks: a dataset of (ε, δ) takes a first charge
-    of this ρ. Rounded to 12 digits, so that what is recorded is short.
+    Certified by ``delta_of``, which a budget asks: a dataset of (ε, δ) takes a first charge of this
+    ρ. Rounded to 12 digits, so that records are short.
 
     >>> rho_of(Fraction(1), Fraction(1, 10**9))
     Fraction(29946115347, 2000000000000)
@@ -105,7 +101,7 @@ def rho_of(epsilon: Epsilon | Fraction, delta: Delta | Fraction) -> Fraction:
     if allowed <= 0 or left <= 0:
         return Fraction(0)
     candidate = _granted(_decimal(allowed), _surprise(left))
-    # The first one fits but for a rounding at the very edge, which the next step is far beyond.
+    # The first one fits, or is a rounding beyond the edge, which the next step is well within.
     while delta_of(candidate, allowed) > left:
         candidate = rounded_down(candidate * (1 - Fraction(1, 10**_DIGITS)))
     return candidate
@@ -129,7 +125,7 @@ def approximate(delta: Delta) -> Fraction:
 
 
 def selection_rho(epsilon: Epsilon) -> Rho:
-    """What an exponential-mechanism choice of parameter ε costs: ρ = ε²/8.
+    """The cost of an exponential-mechanism choice of parameter ε: ρ = ε²/8.
 
     Guarantee: with scores that change by at most Δ between neighbours and weights e^(ε·score/(2Δ)),
     or e^(ε·score/Δ) where all scores move one way, every log ratio of probabilities lies in an
@@ -152,7 +148,7 @@ def selection_epsilon(rho: Rho, draws: int = 1) -> Epsilon:
     True
     """
     squared = 8 * rho.value / draws
-    # As many powers of 100 as leave at least 24 digits: their root has 12.
+    # The power of 100 leaves at least 24 digits, so that the root has 12.
     scale = Fraction(100) ** max(
         13 - floor(log10(squared.numerator) - log10(squared.denominator)) // 2, 0
     )
@@ -160,12 +156,12 @@ def selection_epsilon(rho: Rho, draws: int = 1) -> Epsilon:
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """What pure ε costs as ρ: ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
+    """The cost of pure ε as ρ: ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
     return epsilon**2 / 2
 
 
 def rounded_down(number: Fraction) -> Fraction:
-    """The number, or 0 if it is below, rounded down to 12 decimal digits: what is left, granted.
+    """The number, or 0 if it is negative, rounded down to 12 decimal digits.
 
     >>> rounded_down(Fraction(2, 3))
     Fraction(333333333333, 500000000000)
@@ -175,7 +171,7 @@ def rounded_down(number: Fraction) -> Fraction:
 
 
 def rounded_up(number: Fraction) -> Fraction:
-    """The number, or 0 if it is below, rounded up to 12 decimal digits: what is reported as spent.
+    """The number, or 0 if it is negative, rounded up to 12 decimal digits.
 
     >>> rounded_up(Fraction(2, 3))
     Fraction(666666666667, 1000000000000)
@@ -227,7 +223,7 @@ def _order_for_epsilon(rho: Decimal, surprise: Decimal) -> Decimal:
 
 
 def _granted(epsilon: Decimal, surprise: Decimal) -> Fraction:
-    """The ρ whose least ε is the given one, nearly: both written by the order at which it is."""
+    """Nearly the ρ whose least ε is the given one, by the order at which that is."""
 
     def rho(u: Decimal) -> Decimal:
         return (surprise - (1 + u).ln()) / (u * u)
@@ -244,7 +240,7 @@ def _granted(epsilon: Decimal, surprise: Decimal) -> Fraction:
 
 
 def _halved(is_left: Callable[[Decimal], bool], low: Decimal, high: Decimal) -> Decimal:
-    """Where ``is_left`` ceases to hold, to 15 digits."""
+    """The end of the range in which ``is_left`` holds, to 15 digits."""
     while high > low * (1 + Decimal("1e-15")):
         middle = (low * high).sqrt()
         low, high = (middle, high) if is_left(middle) else (low, middle)
@@ -269,32 +265,27 @@ def _upper(ball: arb) -> Fraction:
 
 
 def _up(number: Fraction, bits: int = _BITS) -> Fraction:
-    """The number, or one a little above it that has fewer bits."""
+    """The number, or a slightly larger one with fewer bits."""
     return -_down(-number, bits)
 
 
 def _down(number: Fraction, bits: int = _BITS) -> Fraction:
-    """The number, or one a little below it that has fewer bits."""
+    """The number, or a slightly smaller one with fewer bits."""
     if max(number.numerator.bit_length(), number.denominator.bit_length()) <= bits:
         return number
     unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - bits)
     return number // unit * unit
 
 
-# ε as odds: what a reader's belief about one person can become.
-
-PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
-"""Beliefs that are shown: 1%, 10% and 50%."""
+PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))  # beliefs that are shown as examples
 _ODDS_BITS = 128
-_FINEST = 10**6
-"""Steps of a shown belief between 0 and 1, where it is close to 1."""
+_FINEST = 10**6  # steps of a shown belief between 0 and 1, where it is close to 1
 
 
 def odds(epsilon: Epsilon | Fraction, prior: Fraction) -> Fraction:
-    """The most that a belief of ``prior`` can become: p·e^ε/(1 − p + p·e^ε), rounded up.
+    """The most that a reader's belief about one person can become by a release of this ε.
 
-    Whatever a reader believed about one person before a release of this ε, no outcome can make
-    that belief larger. Rounded up to a tenth of a percent; where that would be certainty, to a
+    p·e^ε/(1 − p + p·e^ε), rounded up to a tenth of a percent; where that would be certainty, to a
     millionth, and to 1 only beyond it.
 
     >>> odds(Epsilon.of(1), Fraction(1, 10)), odds(Fraction(10), Fraction(1, 2))

@@ -1,7 +1,7 @@
-"""Cumulant generating functions, K(s) = log E[e^(sX)], of noise and of what goes with it.
+"""Cumulant generating functions of noise, K(s) = log E[e^(sX)].
 
-Errors that are independent add up in them, whatever their laws are. Display only: floats are fine
-here, because nothing private depends on them. ``reader/changes/changes.md`` says what for.
+Those of independent errors add up, whatever their laws. They are for display only: floats are fine
+here, because nothing private depends on them. ``reader/changes/changes.md`` uses them.
 """
 
 from __future__ import annotations
@@ -20,23 +20,18 @@ from crowdtally.laws.gaussian_tails import WIDE
 from crowdtally.laws.interval import IntervalNoise, nodes
 
 Floats = NDArray[np.float64]
-Three = tuple[Floats, Floats, Floats]
-"""K, K′ and K″ at some places."""
+Three = tuple[Floats, Floats, Floats]  # K, K′ and K″ at some places
 
-_POINTS = 4000
-"""Of a law that is known on a grid."""
-_INSIDE = 0.97
-"""How near to the edge of what converges such a grid goes."""
-_NARROW = 24
-"""So far from its middle nothing is left of a bell of variance 4."""
+_POINTS = 4000  # points of a grid
+_INSIDE = 0.97  # a grid ends at this part of the range in which K converges
+_NARROW = 24  # a bell of variance 4 is negligible so far from its middle
 _LEAST, _MOST = Fraction(1, 10**300), Fraction(10**300)
-"""Variances that floats hold with room beside them."""
-_FAR = 40.0
-"""Over the standard deviation: a grid needs no more, tails there are beyond all that is asked."""
+"""Variances that floats hold with room above and below."""
+_FAR = 40.0  # the end of a grid, over the standard deviation: no smaller tail is ever asked
 
 
 class Cumulants(Protocol):
-    """The function of one law, which is the same on both sides of 0."""
+    """K of one law, which is the same on both sides of 0."""
 
     @property
     def edge(self) -> float:
@@ -44,7 +39,7 @@ class Cumulants(Protocol):
 
     @property
     def lattice(self) -> float:
-        """What the values are multiples of, as a count."""
+        """The values are multiples of it, as a count."""
 
     def at(self, s: Floats) -> Three:
         """K, K′ and K″ at places within the edge."""
@@ -59,22 +54,17 @@ class LaplaceCumulants:
 
     scale: float
     """b, in units."""
-    unit: float
-    """What one unit is as a count."""
+    lattice: float
+    """One unit as a count."""
     cells: int = 1
-    """How many noises are added up."""
 
     @property
     def edge(self) -> float:
-        return 1 / (self.scale * self.unit)
-
-    @property
-    def lattice(self) -> float:
-        return self.unit
+        return 1 / (self.scale * self.lattice)
 
     def at(self, s: Floats) -> Three:
-        """K, K′ and K″; by expm1, since α may be close to 1."""
-        rate, step = 1 / self.scale, np.asarray(s, dtype=np.float64) * self.unit
+        """Computed by expm1, since α may be close to 1."""
+        rate, step = 1 / self.scale, np.asarray(s, dtype=np.float64) * self.lattice
         up, down = rate - step, rate + step
         with np.errstate(over="ignore"):
             falls = -np.expm1(-up), -np.expm1(-down)
@@ -83,7 +73,7 @@ class LaplaceCumulants:
         slope = grow[0] - grow[1]
         bend = grow[0] * (1 + grow[0]) + grow[1] * (1 + grow[1])
         times = float(self.cells)
-        return times * value, times * slope * self.unit, times * bend * self.unit**2
+        return times * value, times * slope * self.lattice, times * bend * self.lattice**2
 
 
 @dataclass(frozen=True)
@@ -92,33 +82,28 @@ class GaussianCumulants:
 
     Σ_k e^(sk − k²/(2σ²)) = e^(s²σ²/2)·Σ_k e^(−(k−m)²/(2σ²)), m = sσ²; and the last sum is the same
     for all m that differ by whole numbers. So K = s²σ²/2 + the logarithm of two such sums' ratio,
-    which floats do not see where σ² is at least 4.
+    which is 0 in floats where σ² is at least 4.
     """
 
     variance: float
     """σ², in units."""
-    unit: float
-    """What one unit is as a count."""
+    lattice: float
+    """One unit as a count."""
     cells: int = 1
-    """How many noises are added up."""
 
     @property
     def edge(self) -> float:
         return float("inf")
 
-    @property
-    def lattice(self) -> float:
-        return self.unit
-
     def at(self, s: Floats) -> Three:
-        step = np.asarray(s, dtype=np.float64) * self.unit
+        step = np.asarray(s, dtype=np.float64) * self.lattice
         value, slope = self.variance * step**2 / 2, self.variance * step
         bend = np.full_like(step, self.variance)
         if self.variance < WIDE:
             more, slope, bend = self._narrow(slope)
             value = value + more
         times = float(self.cells)
-        return times * value, times * slope * self.unit, times * bend * self.unit**2
+        return times * value, times * slope * self.lattice, times * bend * self.lattice**2
 
     def _narrow(self, moved: Floats) -> Three:
         """The logarithm of the ratio, and mean and variance of the law e^(−(k−m)²/(2σ²))."""
@@ -136,21 +121,18 @@ class GaussianCumulants:
 
 @dataclass(frozen=True, eq=False)
 class GriddedCumulants:
-    """Of a law whose K′ is known on a grid from 0 to near the edge."""
+    """Of a law whose K, K′ and K″ are known on a grid from 0 to the edge."""
 
     edge: float
-    """The end of the grid."""
     lattice: float
-    """What the values are multiples of."""
     values: Floats
     slopes: Floats
     bends: Floats
-    """K, K′ and K″ on the grid."""
     times: int = 1
-    """How many independent ones are added up."""
+    """How many independent sums are added up."""
 
     def at(self, s: Floats) -> Three:
-        """Between points of the grid by straight lines; K is even, and K′ is odd."""
+        """Interpolated between points of the grid; K is even, and K′ is odd."""
         places, grid = np.abs(s), np.linspace(0.0, self.edge, len(self.values))
         value, slope, bend = (
             self.times * np.interp(places, grid, part)
@@ -161,9 +143,9 @@ class GriddedCumulants:
 
 @lru_cache(maxsize=64)
 def _of_interval(law: IntervalNoise, cells: int, draws: int) -> GriddedCumulants:
-    """Of the sum of so many cells of one draw, and of so many such sums of independent draws.
+    """As :func:`cumulants`. Given the width w, a sum of c cells is c·T − (D+1)·ΣU.
 
-    Given the width w it is c·T − (D+1)·ΣU (``shapes.py``), sums of uniform numbers on 0 … w.
+    T and ΣU are sums of uniform numbers on 0 … w, as in ``interval.py``.
     """
     known, pieces = nodes(law.rate, law.cells + law.phantoms + 1), law.phantoms + 1
     step = known.step * float(law.unit)
@@ -182,10 +164,9 @@ def _of_interval(law: IntervalNoise, cells: int, draws: int) -> GriddedCumulants
     values = top + np.log(np.exp(logs - top).sum(axis=0))
     slopes = np.gradient(values, grid, edge_order=2)
     bends = np.gradient(slopes, grid, edge_order=2)
-    return GriddedCumulants(
-        edge / step, float(law.unit), values - values[0], slopes * step,
-        np.maximum(bends, 0.0) * step**2, draws,
-    )  # fmt: skip
+    bends = np.maximum(bends, 0.0) * step**2
+    values -= values[0]
+    return GriddedCumulants(edge / step, float(law.unit), values, slopes * step, bends, draws)
 
 
 def _log_uniform(s: Floats, width: int) -> Floats:
@@ -200,13 +181,7 @@ def _log_uniform(s: Floats, width: int) -> Floats:
 
 
 def cumulants(law: NoiseLaw, cells: int = 1, draws: int = 1) -> Cumulants:
-    """Of the noise of a sum of cells, as a count.
-
-    Args:
-        law: of one cell.
-        cells: how many cells of one draw are added up, where cells are drawn together.
-        draws: how many such sums, of independent draws, are added up.
-    """
+    """Of the noise, as a count, of a sum of ``cells`` cells of one draw, ``draws`` times over."""
     if isinstance(law, IntervalNoise):
         return _of_interval(law, cells, draws)
     if isinstance(law, GaussianNoise):

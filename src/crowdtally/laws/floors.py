@@ -1,4 +1,4 @@
-"""Noise floors; what an empty cell shows."""
+"""Noise floors, and what a reader sees of an empty cell; ``floors.md`` has the arguments."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from crowdtally.core.counts import Keeping
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
 from crowdtally.laws.base import EmptyCell, Terms
 
-# What becomes of an empty cell, from the moments of one side of its noise's law.
-#
-# For the discrete Laplace law they are in closed form here: with α = e^(−x), x = 1/scale, a noisy
-# empty cell is X with Pr[X=k] = (1−α)/(1+α)·α^|k|. Everything is built from Σ_{ν≥a} ν^j·α^ν,
-# whose terms are all positive; where two of them are subtracted, ball arithmetic says what that
-# costs.
+# An empty cell, from the moments of one side of its noise's law. For the discrete Laplace law they
+# are in closed form: with α = e^(−x), x = 1/scale, a noisy empty cell is X with Pr[X=k] =
+# (1−α)/(1+α)·α^|k|. All is built from Σ_{ν≥a} ν^j·α^ν, whose terms are positive; where two sums are
+# subtracted, balls show how many bits that costs.
 
 _ENOUGH = 60
-_KEPT = 256
-"""Empty cells whose moments are remembered: each question to a table asks for the same ones."""
+_KEPT = 256  # empty cells whose moments are cached: each question to a table asks for the same ones
 
 
 def tail(x: arb, start: int, power: int) -> arb:
@@ -61,7 +58,7 @@ def _sided(keeping: Keeping) -> int:
 
 def inclusion(x: arb, keeping: Keeping) -> arb:
     """The probability that an empty cell with Laplace noise is kept."""
-    return kept(lambda power, low, high: moment(x, power, low, high), keeping)
+    return kept(partial(moment, x), keeping)
 
 
 def kept(side: Moment, keeping: Keeping) -> arb:
@@ -81,12 +78,12 @@ def kept(side: Moment, keeping: Keeping) -> arb:
 
 @lru_cache(_KEPT)
 def empty_cell(scale: Fraction, keeping: Keeping) -> EmptyCell:
-    """What a reader sees of an empty cell with Laplace noise.
+    """The moments of an empty cell with Laplace noise.
 
     >>> round(empty_cell(Fraction(10), Keeping()).variance ** 0.5, 4)
     14.1362
     """
-    return seen_of(lambda power, low, high: moment(1 / as_ball(scale), power, low, high), keeping)
+    return seen_of(lambda *given: moment(1 / as_ball(scale), *given), keeping)
 
 
 def seen_of(side: Moment, keeping: Keeping) -> EmptyCell:
@@ -106,7 +103,7 @@ def seen_of(side: Moment, keeping: Keeping) -> EmptyCell:
 
 
 def _float(function: Callable[[], arb]) -> float:
-    """The float next to a number, of whatever precision the cancellation inside it needs."""
+    """The float next to a number, computed as precisely as its cancellation needs."""
     bits = 128
     while True:
         with precision(bits):
@@ -116,36 +113,35 @@ def _float(function: Callable[[], arb]) -> float:
         bits *= 2
 
 
-# What is seen of the noise of an empty cell, by its moments E[e^(uY)]: what a tail follows from.
-#
-# Once in certified balls, for bounds, and once in floats, for arrays of complex powers.
+# The moments E[e^(uY)] of an empty cell, from which a tail follows: once in certified balls, for
+# bounds, and once in floats, for arrays of complex powers.
+
+Grown = Callable[[Any, int, int], Any]
+Number = Callable[[Fraction], Any]
 
 
 def seen(rate: arb, power: arb, keeping: Keeping) -> arb:
-    """E[e^(power·Y)] − 1 for what is seen of an empty cell: Y is its noise, or 0 if it is dropped.
-
-    ``power`` lies within ±rate.
-    """
+    """E[e^(power·Y)] − 1, |power| < rate, for an empty cell: Y is its noise, or 0 if dropped."""
     return on_sides(partial(_grown, rate), power, keeping)
 
 
-def on_sides(grown: Callable[[arb, int, int], arb], power: arb, keeping: Keeping) -> arb:
+def on_sides(grown: Grown, power: Any, keeping: Keeping, number: Number = as_ball) -> Any:
     """Σ over the kept noises k of (e^(power·k) − 1)·Pr[k is kept]·w(k), w alike on both sides.
 
-    ``grown`` gives Σ_{k ≥ low} k^by·(e^(power·k) − 1)·w(k) from the power, ``by`` and ``low``.
+    ``grown`` gives Σ_{k ≥ low} k^by·(e^(power·k) − 1)·w(k) from the power, ``by`` and ``low``, and
+    ``number`` makes a ball or a float of the threshold.
     """
-    sides = (power, -power) if keeping.sides == "two" else (power,)
-    return sum((_side(grown, one, keeping) for one in sides), arb(0))
-
-
-def _side(grown: Callable[[arb, int, int], arb], power: arb, keeping: Keeping) -> arb:
-    """The same over the kept noises k ≥ 1."""
     first, last = max(keeping.least, 1), keeping.doubtful_to
-    total = grown(power, 0, max(last + 1, first))
-    if keeping.samples and keeping.threshold is not None:
-        partly = grown(power, 1, first) - grown(power, 1, last + 1)
-        total += partly / as_ball(keeping.threshold)
-    return total
+
+    def side(one: Any) -> Any:
+        total = grown(one, 0, max(last + 1, first))
+        if keeping.samples and keeping.threshold is not None:
+            partly = grown(one, 1, first) - grown(one, 1, last + 1)
+            total = total + partly / number(keeping.threshold)
+        return total
+
+    sides = (power, -power) if keeping.sides == "two" else (power,)
+    return sum(map(side, sides))
 
 
 def _grown(rate: arb, power: arb, by: int, low: int) -> arb:
@@ -159,17 +155,7 @@ def seen_floats(rate: float, power: Any, keeping: Keeping) -> Any:
         # (cosh(power) − 1)·c, c = 2α/(1−α)²: nothing is subtracted that is nearly equal.
         part = (np.sinh(power / 2) / np.sinh(rate / 2)) ** 2
         return part / (1 - part)
-    sides = (power, -power) if keeping.sides == "two" else (power,)
-    return sum(_side_floats(rate, one, keeping) for one in sides)
-
-
-def _side_floats(rate: float, power: Any, keeping: Keeping) -> Any:
-    first, last = max(keeping.least, 1), keeping.doubtful_to
-    total = _grown_floats(rate, power, 0, max(last + 1, first))
-    if keeping.samples and keeping.threshold is not None:
-        partly = _grown_floats(rate, power, 1, first) - _grown_floats(rate, power, 1, last + 1)
-        total = total + partly / float(keeping.threshold)
-    return total
+    return on_sides(partial(_grown_floats, rate), power, keeping, float)
 
 
 def _grown_floats(rate: float, power: Any, by: int, low: int) -> Any:
@@ -183,24 +169,21 @@ def _tail_floats(x: Any, start: int, power: int) -> Any:
     return np.exp(-x * start) * total
 
 
-# The tail of a sum of noises that is a whole number of steps, by Fourier inversion.
-#
-# Display only, so floats are fine. The law is first tilted by e^(sk), which brings its tail to
-# the middle: so a tail of 10^-30 has as many right digits as one of 1/2. What the inversion adds
-# by summing over finitely many frequencies is never negative, so a tail is never taken for
-# smaller than it is, but for rounding, which ``_DOUBT`` covers. See ``floors.md``.
+# The tail of a sum of noises that is a whole number of steps, by Fourier inversion. It is for
+# display only, so floats are fine. The law is first tilted by e^(sk), which brings its tail to the
+# middle: so a tail of 10^-30 has as many right digits as one of 1/2. The error of summing over
+# finitely many frequencies is never negative, so a tail is never too small, but for rounding, which
+# ``_DOUBT`` covers.
 
 Floats = NDArray[np.float64]
 
-_DOUBT = 1e-7
-"""On the large side of rounding, relative to a tail."""
+_DOUBT = 1e-7  # a bound of rounding, relative to a tail
 _NEGLIGIBLE = 1e-15
-_STEEPEST = 700.0
-"""A rate beyond which the floats of e^rate end: the noise is 0, and any bound is 0 too."""
+_STEEPEST = 700.0  # a rate beyond which e^rate is no float: the noise is 0, and any bound is 0 too
 _MOST_SEEN = 10**7
-"""Cells whose logarithms of about 10^-16 of doubt may be added up, where some are dropped."""
+"""Cells whose logarithms, with errors of about 10^-16, may be added up where some are dropped."""
 _FEW, _MANY = 1 << 16, 1 << 18
-"""Frequencies that are summed: enough where the rest is negligible, and the most there are."""
+"""Frequencies that are summed: enough where the rest is negligible, and the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,13 +191,13 @@ class Steps:
     """A sum S of noises in steps: S = Σ weight·Y, of whole weights."""
 
     exponent: float
-    """s: what the law is tilted by, for each step."""
+    """s, by which the law is tilted."""
     log_moment: float
     """log E[e^(sS)]."""
     period: int
     """N: tails N steps apart are added up."""
     angles: Floats
-    """The frequencies 2πl/N."""
+    """2πl/N"""
     values: NDArray[Any]
     """E[e^((s+iω)S)] / E[e^(sS)] / (1 − e^(−s−iω)) at each, counted twice but for 0: N is odd."""
 
@@ -232,9 +215,7 @@ class Steps:
         period = _period(exponent, [float(log_moment(exponent * f)) for f in (0.999, 1, 1.001)])
         # Of plain sums the moments fall with the frequency, so that the rest is smaller.
         plain = keeping.keeps_all and all(weight == 1 for weight, _ in weights)
-        most = period // 2
-        if most > _MANY:
-            most = _FEW if plain else 0  # none: what is left out is not negligible
+        most = _frequencies(period // 2, plain)
         angles = 2 * pi * np.arange(most + 1) / period
         tilted = exponent + 1j * angles
         values = np.exp(log_moment(tilted) - middle)
@@ -245,7 +226,7 @@ class Steps:
 
     def log_tail(self, width: int) -> float:
         """An upper bound of log Pr[S > width], nearly that."""
-        # Whole turns are left out: of large numbers sines have few right digits.
+        # Without whole turns: sines of large numbers have few right digits.
         turns = np.exp(-1j * self.angles * float((width + 1) % self.period))
         mean = float((self.values * turns).real.sum()) / self.period
         if mean <= 0:
@@ -253,62 +234,62 @@ class Steps:
         return self.log_moment - self.exponent * (width + 1) + log(mean) + log1p(_DOUBT)
 
 
+def _frequencies(half: int, plain: bool) -> int:
+    """How many frequencies to sum; none where those left out would not be negligible."""
+    if half <= _MANY:
+        return half
+    return _FEW if plain else 0
+
+
 def _log_moment(
     rate: float, weights: Sequence[tuple[int, int]], keeping: Keeping, power: Any
 ) -> Any:
-    """Log E[e^(power·S)], for an array of real or complex powers."""
-    parts = (
+    return sum(
         times * np.log1p(seen_floats(rate, weight * power, keeping)) for weight, times in weights
     )
-    return sum(parts)
 
 
 def _period(exponent: float, near: Sequence[float]) -> int:
     """N: so many steps that the next tail is e^-40 of this one, or 16 deviations of the tilted law.
 
-    Args:
-        exponent: what the law is tilted by.
-        near: log E[e^(sS)] a thousandth below it, at it and above it: their curve is the variance.
+    ``near`` has log E[e^(sS)] at 0.999, 1 and 1.001 times the exponent: its curvature there is the
+    variance.
     """
     spread = sqrt(max(near[0] - 2 * near[1] + near[2], 0.0)) / (exponent * 0.001)
     return ceil(max(40 / exponent, 16 * spread)) | 1
 
 
 def least_passing(steps: Steps, log_chance: float, high: int) -> int:
-    """The least width whose tail is within the chance; ``high`` is one that is known to be.
+    """The least width whose tail is within the chance; that of ``high`` is known to be.
 
-    Beyond 2^30 to within 2^-30 of it: floats tell no nearer ones apart.
+    Beyond 2^30 only to within 2^-30 of it, as precisely as floats allow.
     """
     low, guess, fall = -1, high - 1, steps.exponent
     seen: tuple[int, float] | None = None
     while high - low > 1 + (high >> 30):
         excess = steps.log_tail(guess) - log_chance
         high, low = (guess, low) if excess <= 0 else (high, guess)
-        if seen is not None:  # by how much the tail's logarithm falls a step
+        if seen is not None:  # the tail's logarithm falls by this much a step
             fall = max((seen[1] - excess) / (guess - seen[0]), steps.exponent / 100)
         seen = guess, excess
         guess = min(max(guess + ceil(excess / fall), low + 1), high - 1)
     return high
 
 
-# How large the largest of many pure noises gets: the noise floor of a list.
-#
-# From public numbers alone: the scale, how many lines a list has, and what is summed for each
-# line. The arguments are in ``floors.md``.
+# The noise floor of a list, from public numbers alone: the scale, the number of lines, and the
+# terms of each line.
 
 _BITS = 128
 _SEARCH = 80
 """Steps of the search for the best exponent; any exponent is right, a poor one is wasteful."""
-_STEEPEST_RATE = Fraction(10) ** 300
-"""The largest rate that is a float with room above it."""
-_LOW, _HIGH = -60.0, 30.0
-"""Where it lies, as log(s/(end − s))."""
+_STEEPEST_RATE = Fraction(10) ** 300  # the largest rate that is a float with room above it
+_LOW, _HIGH = -60.0, 30.0  # the range of the exponent s, as log(s/(end − s))
 
 
 def chance_of_each(lines: int, share: Fraction, *, independent: bool) -> arb:
-    """How likely each of so many lines may pass, for any of them to do so with ``share``.
+    """The chance with which each line may pass, if any of them shall do so with ``share``.
 
-    1 − (1−share)^(1/lines) where lines are independent, else share/lines: whatever the dependence.
+    1 − (1−share)^(1/lines) where lines are independent; share/lines is right for any dependence.
     """
     if not independent:
         return as_ball(share) / lines
@@ -319,16 +300,15 @@ def chance_of_each(lines: int, share: Fraction, *, independent: bool) -> arb:
 def noise_floor(
     scale: Fraction, lines: int, terms: Terms, share: Fraction, *, independent: bool
 ) -> Fraction:
-    """A t that the largest of so many lines exceeds with a probability of at most ``share``."""
     return least_width(scale, terms, lambda: chance_of_each(lines, share, independent=independent))
 
 
 def least_width(scale: Fraction, terms: Terms, chance: Callable[[], arb]) -> Fraction:
     """A t ≥ 0 with Pr[S > t] ≤ chance for the sum S of the terms: the least, or a little more.
 
-    Where other cells decide what is kept, S is the largest that it can be.
+    Where other cells decide what is kept, S is the largest possible sum.
     """
-    if terms.is_one_cell:  # whatever is kept: what is not seen is no larger
+    if terms.is_one_cell:  # whatever is kept: a cell that is not seen counts 0
         return Fraction(_one_cell(scale, chance))
     with precision(_BITS):
         wanted = chance()
@@ -357,7 +337,7 @@ def _one_cell(scale: Fraction, chance: Callable[[], arb]) -> int:
 
 
 def _exponent(scale: Fraction, terms: Terms, wanted: arb) -> float:
-    """The s of about the least width, by golden sections of log(s/(end − s))."""
+    """About the best s, by golden sections of log(s/(end − s))."""
     end = float(min(1 / scale, _STEEPEST_RATE)) / max(abs(weight) for weight, _ in terms.weights)
 
     def at(place: float) -> float:
@@ -373,7 +353,7 @@ def _exponent(scale: Fraction, terms: Terms, wanted: arb) -> float:
 def narrowed(
     width: Callable[[float], float], low: float, high: float, steps: int
 ) -> tuple[float, float, float]:
-    """Where a width is least, by golden sections: the ends around it, and the least one seen."""
+    """Golden sections: the ends around the place of the least width, and the least width found."""
     golden = (sqrt(5) - 1) / 2
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left, at_right = width(left), width(right)
@@ -399,12 +379,12 @@ def _width(scale: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:
 
 
 def rule(terms: Terms) -> Keeping:
-    """What is seen of a cell: where other cells decide, whatever is above 0 and passes the cut."""
+    """Which cells are seen; where other cells decide, any that is above 0 and passes the cut."""
     return terms.keeping if terms.by_itself else Keeping(terms.keeping.cut, None, "one")
 
 
 def felt(terms: Terms) -> list[tuple[float, int]]:
-    """The weights; without their signs where what is kept may be the worst of both."""
+    """The weights; without signs where other cells decide, as the worst may be kept."""
     if terms.by_itself:
         return list(terms.weights)
     return [(abs(weight), times) for weight, times in terms.weights]

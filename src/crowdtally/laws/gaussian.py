@@ -1,15 +1,15 @@
 """The discrete Gaussian law: Pr[Z=k] ∝ e^(−k²/(2σ²)) over all integers k.
 
-The variance σ² is an exact rational. Certified ball arithmetic carries it through, whatever its
-size, so that an integer such as an interval's half width is right, not nearly right. The proofs are
-in ``gaussian.md``.
+The variance σ² is an exact rational of any size. All is computed in certified balls, so that an
+integer such as an interval's half width is right, not nearly right. ``gaussian.md`` has the proofs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Self
@@ -21,18 +21,17 @@ from numpy.typing import ArrayLike, NDArray
 from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import recorded, show
 from crowdtally.core.privacy import Price, Rho
-from crowdtally.errors import UsageError
 from crowdtally.laws import floors
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.base import (
-    FLOOR_SHARE,
     ONE_CELL,
-    ONE_LINE,
+    CellNoise,
     Combination,
     EmptyCell,
     Source,
     Terms,
     above_zero,
+    check_level,
 )
 from crowdtally.laws.gaussian_tails import (
     WIDE,
@@ -49,7 +48,7 @@ _BITS = 128
 
 
 @dataclass(frozen=True)
-class GaussianNoise:
+class GaussianNoise(CellNoise):
     """Independent noise of one variance on every cell.
 
     >>> law = GaussianNoise(Fraction(100))
@@ -85,18 +84,17 @@ class GaussianNoise:
 
         The sum of n wide noises is, but for less than 10^-16, discrete Gaussian of variance nσ².
         """
-        if not isinstance(level, Fraction | int) or not 0 <= level < 1:
-            raise UsageError("the level of a noise interval is an exact Fraction in [0, 1).")
+        check_level(level)
         if cells > 1 and self.variance < WIDE:
             return bell_half_width(self.variance, cells, Fraction(level))
         outside = (1 - Fraction(level)) / 2
-        return first_within(cells * self.variance, lambda: as_ball(outside), 1) - 1
+        return first_within(cells * self.variance, lambda: as_ball(outside)) - 1
 
     def reach(self, level: Fraction, of: Combination) -> float:
         """About the least w with Pr[|Σ a·Z| ≤ w] ≥ level, which Σ a² decides.
 
-        For so many whole cells the half width; else as many deviations as a normal law needs, or
-        as one cell does.
+        The half width of that many cells, if it is whole; else as many deviations as a normal law
+        or one cell needs.
         """
         squares = of.squares
         if squares == int(squares):
@@ -104,31 +102,22 @@ class GaussianNoise:
         normal = NormalDist().inv_cdf((1 + float(level)) / 2) * self.std(of) / float(self.unit)
         return max(normal, self.half_width(level) * sqrt(squares))
 
-    def floor(
-        self,
-        lines: int,
-        of: Terms = ONE_LINE,
-        share: Fraction = FLOOR_SHARE,
-        *,
-        independent: bool = True,
-    ) -> float:
-        """The least t that the largest of so many lines of pure noise exceeds with ≤ ``share``.
-
-        Or a little more: where cells are weighed or left out it is Chernoff's bound.
+    def _floor(self, lines: int, of: Terms, share: Fraction, *, independent: bool) -> float:
+        """The noise floor; where cells are weighted or left out it is Chernoff's bound.
 
         >>> law = GaussianNoise(Fraction(100))
         >>> law.floor(1), law.floor(1000), law.floor(1000, Terms.of_cells(7))
         (16, 39, 103)
         """
-        if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
-            raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")
-        return bell_floor(self.variance, int(lines), of, share, independent=independent)
+        return bell_floor(self.variance, lines, of, share, independent=independent)
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
         """The floats log Pr[Z=k] = −k²/(2σ²) − log Σ_j e^(−j²/(2σ²)) for each integer k.
 
         >>> GaussianNoise(Fraction(2)).log_probabilities([0, -1, 1]).round(4)
         array([-1.2655, -1.5155, -1.5155])
+        >>> float(GaussianNoise(Fraction(3)).probabilities(range(-99, 100)).sum().round(9))
+        1.0
         """
         with precision(_BITS):
             peak = -float(bell_total(self.variance).log())
@@ -136,15 +125,6 @@ class GaussianNoise:
         distance = np.abs(np.asarray(values)).astype(np.float64)
         with np.errstate(over="ignore", under="ignore"):
             return np.asarray(peak - (distance * steps) ** 2 / 2, dtype=np.float64)
-
-    def probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Pr[Z=k] for each integer k of ``values``, as floats.
-
-        >>> float(GaussianNoise(Fraction(3)).probabilities(range(-99, 100)).sum().round(9))
-        1.0
-        """
-        with np.errstate(under="ignore"):
-            return np.asarray(np.exp(self.log_probabilities(values)), dtype=np.float64)
 
     def beyond(self, least: int) -> arb:
         """Pr[Z ≥ least], as a ball at the precision in force."""
@@ -167,24 +147,19 @@ class GaussianNoise:
         >>> GaussianNoise(Fraction(100)).cut(Fraction(1, 20))
         17
         """
-        return first_within(self.variance, lambda: as_ball(share), 1)
+        return first_within(self.variance, lambda: as_ball(share))
 
     def inclusion(self, keeping: Keeping) -> arb:
-        """The probability that an empty cell is kept; see :func:`~crowdtally.laws.floors`."""
-        return floors.kept(self._side(), keeping)
+        return floors.kept(partial(moment, self.variance), keeping)
 
     def empty_cell(self, keeping: Keeping) -> EmptyCell:
-        """The moments of what is seen of an empty cell."""
-        return floors.seen_of(self._side(), keeping)
-
-    def _side(self) -> Callable[[int, int, int | None], arb]:
-        return lambda power, low, high: moment(self.variance, power, low, high)
+        return floors.seen_of(partial(moment, self.variance), keeping)
 
     def draw(self, source: Source, size: int) -> NDArray[Any]:
         return source.gaussian(self.variance, size)
 
     def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
-        """The variance is the square of what one user can change in L2, divided by 2ρ."""
+        """The variance must be the square of how much one user can change in L2, divided by 2ρ."""
         if not isinstance(price, Rho):
             return "has Gaussian noise, which no epsilon without a delta pays for"
         if self.variance != squared / (2 * price.value):

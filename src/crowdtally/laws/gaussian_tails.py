@@ -1,4 +1,7 @@
-"""Certified lattice sums, tails, floors."""
+"""The discrete Gaussian law in certified balls: sums of a bell over whole steps, tails, floors.
+
+``gaussian.md`` has the proofs.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +17,20 @@ from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import is_whole
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.base import Terms
+from crowdtally.laws.base import Terms, first_passing
 from crowdtally.laws.floors import chance_of_each, felt, kept, narrowed, on_sides, rule
 
-# Certified sums of a bell over whole steps: Σ_{j≥0} x^power·e^(−x²/(2v)), x = start + j.
-#
-# Term by term where the bell is narrow, and by Euler and Maclaurin's formula with its remainder
-# where it is wide: as many bits as the precision in force, at a cost that does not grow with the
-# width. The proofs are in ``gaussian.md``.
-
-_NARROW = 8
-"""A bell that falls over less than so many steps, or √bits/2, is summed term by term."""
-_GUARD = 64
-"""Bits for what cancels."""
+_NARROW = 8  # a bell that falls over fewer steps, or fewer than √bits/2, is summed term by term
+_GUARD = 64  # bits that may cancel
 _MOST_TERMS = 4000
 
 
 def bell_sum(variance: Fraction, start: arb | int, power: int = 0) -> arb:
-    """The sum above for power 0, 1 or 2, as a ball at the precision in force.
+    """Σ_{j≥0} x^power·e^(−x²/(2v)), x = start + j, for power 0, 1 or 2 and any real start.
 
-    ``start`` may be any real number.
+    A ball at the precision in force. Term by term where the bell is narrow, and by Euler and
+    Maclaurin's formula with its remainder where it is wide, so that the cost does not grow with the
+    width.
 
     >>> with precision(64):
     ...     float(bell_sum(Fraction(1), 0)).__round__(6)
@@ -57,9 +54,9 @@ def _term_by_term(variance: arb, start: arb, power: int, bits: int) -> arb:
     """All terms that matter, and a bound of the others, which fall faster than a geometric series.
 
     From x on, e^(−x²/(2v)) falls by e^(−(2x+1)/(2v)) a step or more, and x^power grows by at most
-    (1+1/x)^power. Where the product q of both is below 1, what follows is at most term/(1−q).
+    (1+1/x)^power. Where the product q of both is below 1, the rest is at most term/(1−q).
     """
-    # Over the largest weight: others compare with it however small it is.
+    # Terms are divided by the largest one, which may be tiny.
     before = max(int((arb(1) / 2 - start).mid().floor().unique_fmpz()), 0)
     base = start + before
     total, peak = arb(0), arb(0)
@@ -78,7 +75,7 @@ def _term_by_term(variance: arb, start: arb, power: int, bits: int) -> arb:
 
 
 def _in_derivatives(variance: arb, start: arb, power: int, bits: int) -> arb:
-    """By x·f = −v·f′ and x²·f = v²·f″ + v·f, f the bell."""
+    """The sum by x·f = −v·f′ and x²·f = v²·f″ + v·f, f the bell."""
     if power == 0:
         return _derivative_sum(variance, start, 0, bits)
     if power == 1:
@@ -130,8 +127,8 @@ class _Derivatives:
     def beyond(self, n: int) -> arb:
         """At least the integral of |f^(n)| from the place on.
 
-        Beyond its last zero, which √(4n+2)·√v is past, it is |f^(n−1)|. Before it Cramér's
-        inequality holds everywhere: |He_n(y)| ≤ 1.09·√n!·e^(y²/4).
+        Beyond the last zero, which is below √(4n+2)·√v, it is |f^(n−1)|. Elsewhere Cramér's
+        inequality bounds it: |He_n(y)| ≤ 1.09·√n!·e^(y²/4).
         """
         if self._place > 0 and self._place**2 > (4 * n + 2) * self._variance:
             return abs(self.at(n - 1))
@@ -139,17 +136,12 @@ class _Derivatives:
         return scale * self._wide * self._variance ** (arb(1 - n) / 2)
 
 
-# Tails of the discrete Gaussian law, certified: probabilities, least places, cuts, thresholds.
-#
-# The proofs are in ``gaussian.md``.
-
 WIDE = 4
-"""From this variance on sums of noises are, for all that floats can tell, of the same kind."""
+"""From this variance on a sum of noises is discrete Gaussian too, as far as floats can tell."""
 _BITS = 128
 _PATIENCE = 1 << 12
 _SHOWN_BITS = 64
-_SMALLEST = Fraction(1, 10**400)
-"""A smaller chance is told as this: rounded up, as any."""
+_SMALLEST = Fraction(1, 10**400)  # a smaller chance is rounded up to this
 
 
 def beyond(variance: Fraction, least: int) -> arb:
@@ -165,13 +157,13 @@ def beyond(variance: Fraction, least: int) -> arb:
 
 
 def beyond_at_most(variance: Fraction, least: int) -> Fraction:
-    """Pr[Z ≥ least] rounded up, to about 64 bits: for promises, which must not be too small."""
+    """Pr[Z ≥ least] rounded up to about 64 bits: a promise may not be too small."""
     with precision(_BITS):
         return rounded_up(beyond(variance, least))
 
 
 def rounded_up(chance: arb) -> Fraction:
-    """A rational of about 64 bits that is certainly no less than a chance, and at most 1."""
+    """A rational of about 64 bits, at most 1, that is certainly no less than a chance."""
     if chance.upper() <= as_ball(_SMALLEST).lower():
         return _SMALLEST
     scale = _SHOWN_BITS - int((chance.upper().log() / arb(2).log()).lower().floor().unique_fmpz())
@@ -187,55 +179,30 @@ def moment(variance: Fraction, power: int, low: int, high: int | None = None) ->
     return total / bell_total(variance)
 
 
-def first_within(variance: Fraction, chance: Callable[[], arb], lowest: int) -> int:
-    """The least k ≥ lowest with Pr[Z ≥ k] ≤ chance, as far as balls can tell, else one more.
-
-    Args:
-        variance: σ².
-        chance: a ball around the chance, at the precision in force.
-        lowest: from where on.
-    """
-    return _first(lambda k: _at_most(lambda: beyond(variance, k), chance), lowest)
+def first_within(variance: Fraction, chance: Callable[[], arb]) -> int:
+    """The least k ≥ 1 with Pr[Z ≥ k] ≤ chance, as far as balls can tell, else one more."""
+    return first_passing(lambda k: _at_most(lambda: beyond(variance, k), chance), 0, 1)
 
 
 def _at_most(value: Callable[[], arb], chance: Callable[[], arb]) -> bool:
-    """Whether value ≤ chance, certainly: what no patience tells apart counts as above."""
+    """Whether value ≤ chance, certainly: False if balls overlap at the highest precision."""
     bits = _BITS
     while True:
         with precision(bits):
-            found, wanted = value(), chance()
-            if found <= wanted:
+            ball, wanted = value(), chance()
+            if ball <= wanted:
                 return True
-            if found > wanted or bits > _PATIENCE:
+            if ball > wanted or bits > _PATIENCE:
                 return False
         bits *= 2
-
-
-def _first(passes: Callable[[int], bool], lowest: int) -> int:
-    """The least k ≥ lowest that passes; from one that does, all that follow do."""
-    if passes(lowest):
-        return lowest
-    step = 1
-    while not passes(lowest + step):
-        step *= 2
-    failed, passed = lowest + step // 2, lowest + step
-    while passed - failed > 1:
-        middle = (failed + passed) // 2
-        failed, passed = (failed, middle) if passes(middle) else (middle, passed)
-    return passed
 
 
 def unknown_threshold(variance: Fraction, limit: int, delta: Fraction) -> int:
     """The least T ≥ 1 with 1 − (1−p)^limit ≤ delta, where p = Pr[1 + Z ≥ T], rounded up.
 
-    For cells that no public list names: a user who alone has ``limit`` of them, with a count of 1
-    each, makes one of them appear with at most ``delta``, if those are published whose noisy count
-    is *at least* T.
-
-    Args:
-        variance: σ² of the noise.
-        limit: l, the most cells that one user has.
-        delta: δ₂, above 0 and below 1.
+    For cells that no public list names, published where their noisy count is *at least* T: if a
+    user alone has ``limit`` of them, with a count of 1 each, one of them appears with probability
+    ``delta`` or less.
 
     >>> unknown_threshold(Fraction(100), 10, Fraction(1, 10**6))
     54
@@ -244,11 +211,11 @@ def unknown_threshold(variance: Fraction, limit: int, delta: Fraction) -> int:
         raise UsageError(f"the cells of one user are a whole number of 1 or more: {limit!r}.")
     if not isinstance(delta, Fraction) or not 0 < delta < 1:
         raise UsageError("delta must be an exact Fraction above 0 and below 1.")
-    return _first(lambda t: unknown_delta(variance, limit, t) <= delta, 1)
+    return first_passing(lambda t: unknown_delta(variance, limit, t) <= delta, 0, 1)
 
 
 def unknown_delta(variance: Fraction, limit: int, threshold: int) -> Fraction:
-    """1 − (1−p)^limit for p = Pr[1 + Z ≥ threshold], each rounded up: what T really costs."""
+    """1 − (1−p)^limit for p = Pr[1 + Z ≥ threshold], each rounded up: the cost of a threshold."""
     alone = beyond_at_most(variance, threshold - 1)
     if alone == 1:
         return alone
@@ -256,15 +223,11 @@ def unknown_delta(variance: Fraction, limit: int, threshold: int) -> Fraction:
         return rounded_up(-(limit * (-as_ball(alone)).log1p()).expm1())
 
 
-# The noise floor of discrete Gaussian noise: how large the largest of many pure noises gets.
-#
-# The arguments are in ``floors.md`` and ``gaussian.md``.
-
 _SEARCH = 24
 """Steps of the search for the best exponent; any exponent is right, a poor one is wasteful."""
 _RANGE = 1.5
-"""How far, as a logarithm, the best exponent is from that of a normal law, at most; and from what
-makes a cell that passes a high cut likely."""
+"""How far, as a logarithm, the best exponent is at most from that of a normal law; and from one
+under which a cell is likely to pass a high cut."""
 _FLOOR_PATIENCE = 1 << 13
 
 
@@ -272,31 +235,31 @@ _FLOOR_PATIENCE = 1 << 13
 def bell_floor(
     variance: Fraction, lines: int, terms: Terms, share: Fraction, *, independent: bool
 ) -> float:
-    """A t that the largest of so many lines exceeds with a probability of at most ``share``."""
+    """A noise floor, as in ``floors.md`` and ``gaussian.md``."""
 
     def chance() -> arb:
         return chance_of_each(lines, share, independent=independent)
 
     cells = _plain(terms)
     if terms.is_one_cell or (cells and variance >= WIDE):
-        return first_within((cells or 1) * variance, chance, 1) - 1
+        return first_within((cells or 1) * variance, chance) - 1
     bits = _BITS
     while True:
         with precision(bits):
             bound = _chernoff(variance, terms, chance())
         if isfinite(bound) or bits > _FLOOR_PATIENCE:
             return _whole(bound, terms.step)
-        bits *= 2  # what is sampled is the small difference of two sums
+        bits *= 2  # sampled cells are a small difference of two sums
 
 
 def _whole(bound: float, step: Fraction) -> float:
-    """The sum is a whole number of steps: the last one that is no larger than the bound."""
+    """The largest whole number of steps within the bound, as the sum is whole too."""
     steps = step * floor(Fraction(bound) / step)
     return steps.numerator if steps.denominator == 1 else float(steps)
 
 
 def _plain(terms: Terms) -> int:
-    """How many cells are added up, where all of them are seen and have weight 1; else 0."""
+    """The number of cells, if all of them are seen and have weight 1; else 0."""
     if not terms.keeping.keeps_all or any(weight != 1 for weight, _ in terms.weights):
         return 0
     return sum(times for _, times in terms.weights)
@@ -305,7 +268,9 @@ def _plain(terms: Terms) -> int:
 def _chernoff(variance: Fraction, terms: Terms, wanted: arb) -> float:
     """The least bound over a stretch of exponents, by golden sections, rounded up."""
     squares = sum(weight**2 * times for weight, times in felt(terms))
-    if not squares or _seldom(variance, terms) <= wanted:
+    cells = sum(times for _, times in terms.weights)
+    # At most the chance that any cell is seen: where that is small enough the floor is 0.
+    if not squares or cells * kept(partial(moment, variance), rule(terms)) <= wanted:
         return 0.0
     middle = (-2 * wanted.log() / (as_ball(variance) * as_ball(Fraction(squares)))).sqrt()
 
@@ -317,12 +282,6 @@ def _chernoff(variance: Fraction, terms: Terms, wanted: arb) -> float:
     return nextafter(max(least, 0.0), inf)
 
 
-def _seldom(variance: Fraction, terms: Terms) -> arb:
-    """At least the chance that any cell is seen: where that is small enough the floor is 0."""
-    cells = sum(times for _, times in terms.weights)
-    return cells * kept(lambda *of: moment(variance, *of), rule(terms))
-
-
 def _width(variance: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:
     """Pr[S ≥ t] ≤ E[e^(sS)]·e^(−st) for every s > 0, solved for t."""
     total = -wanted.log()
@@ -332,7 +291,7 @@ def _width(variance: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:
 
 
 def seen_bell(variance: Fraction, power: arb, keeping: Keeping) -> arb:
-    """E[e^(power·Y)] − 1 for what is seen of an empty cell: Y is its noise, or 0 if dropped."""
+    """E[e^(power·Y)] − 1 for an empty cell: Y is its noise, or 0 if it is dropped."""
     return on_sides(partial(_grown, variance), power, keeping) / bell_total(variance)
 
 

@@ -1,4 +1,8 @@
-"""Interval noise: law, widths, shapes."""
+"""Interval noise: Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻)) over the K cells of a table together.
+
+The rate is an exact rational. Deviations, intervals and probabilities are for display only: floats
+are fine there, because nothing private depends on them. ``interval.md`` has the proofs.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +24,24 @@ from crowdtally.core.numbers import is_whole, recorded, show
 from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.errors import UsageError
 from crowdtally.laws.base import (
-    FLOOR_SHARE,
     ONE_CELL,
-    ONE_LINE,
     Combination,
     EmptyCell,
+    NoiseLaw,
     Source,
     Terms,
     above_zero,
+    check_level,
+    first_passing,
 )
 
 # The law of the width s of interval noise: Pr[s] ∝ (s+1)^n·e^(−rate·s) for s ≥ 0.
-#
-# Display only: floats are fine here, because nothing private depends on them.
 
 Floats = NDArray[np.float64]
 
-_SMALL = 0.01  # a rate below which the sum over s is an integral, and a few waves on it
+_SMALL = 0.01  # a rate below which the sum over s is an integral and a few waves
 _WAVES = 20
-_NEGLIGIBLE = 60.0  # −log of a weight beside the largest
+_NEGLIGIBLE = 60.0  # −log of a weight relative to the largest
 _FINE = 256  # a typical width that is as good as a continuous one
 
 
@@ -61,7 +64,7 @@ def mean_square(rate: Fraction, power: int) -> float:
 
 
 def _widths(x: float, n: int) -> tuple[Floats, Floats]:
-    """All widths of any weight, and their probabilities."""
+    """All widths that are not negligible, and their probabilities."""
     widths = np.arange(ceil((n + 12 * sqrt(n) + 3 * _NEGLIGIBLE) / x) + 2, dtype=np.float64)
     logs = n * np.log1p(widths) - x * widths
     logs -= logs.max()
@@ -75,19 +78,18 @@ class Nodes:
     """The law of s, in steps of ``step``: exact where that is 1, else within about 1e-5."""
 
     step: float
-    """What one step of ``widths`` is in units; a power of 2."""
+    """In units; a power of 2."""
     widths: NDArray[np.int64]
-    """Widths, in steps."""
+    """In steps."""
     chances: Floats
-    """Their probabilities."""
 
 
 @lru_cache(maxsize=64)
 def nodes(rate: Fraction, power: int) -> Nodes:
-    """The law of s, made coarser where a typical s is far above what one can tell from continuous.
+    """The law of s, in coarser steps where a typical s is large.
 
-    Uniform numbers on 0 … s are, divided by s+1, the nearer to uniform on [0, 1) the larger s is:
-    so is noise of rate x about c times noise of rate c·x.
+    The larger s is, the nearer are uniform numbers on 0 … s, divided by s+1, to uniform on [0, 1):
+    noise of rate x is then about c times noise of rate c·x.
     """
     x, step, wanted = float(rate), 1.0, min(_FINE, 64 * power)
     while x > 0 and power / (x * step) > 2 * wanted:
@@ -96,13 +98,11 @@ def nodes(rate: Fraction, power: int) -> Nodes:
     return Nodes(step, widths.astype(np.int64), chances)
 
 
-# Probabilities of interval noise, of one cell and of sums of cells, as floats for display.
-#
-# Given the width s, the noise of a cell in units of 1/(D+1) is Y = T − (D+1)·U, where T is the
-# sum of D+1 integers and U one, all uniform on 0 … s and independent; that of c cells is c·T −
-# (D+1)·(U_1 + … + U_c). See ``interval.md``.
+# Given the width s, the noise of a cell in units of 1/(D+1) is Y = T − (D+1)·U, where T is the sum
+# of D+1 integers and U one, all uniform on 0 … s and independent; that of c cells is c·T −
+# (D+1)·(U_1 + … + U_c).
 
-_KNOWN = 1e-17  # beside the largest probability
+_KNOWN = 1e-17  # relative to the largest probability
 _MOST_NODES = 300
 _MOST_WAVES = 3000
 
@@ -112,16 +112,16 @@ class OneCell:
     """The law of the noise of one cell, which is the same on both sides of 0."""
 
     step: float
-    """What one place of the arrays is in units."""
+    """One place of the arrays, in units."""
     logs: Floats
     """Log Pr[Y = k], for k = 0, 1, … as far as it is known."""
     slope: float
-    """How it goes on from there, for each place."""
+    """By which it falls beyond, for each place."""
     tails: Floats
     """Pr[|Y| > k]."""
 
     def log_probabilities(self, values: Floats) -> Floats:
-        """Log Pr[Y = k]; beyond the arrays it goes on as a straight line."""
+        """Log Pr[Y = k]; beyond the arrays it is a straight line."""
         places = np.abs(values) / self.step
         last = len(self.logs) - 1
         known = np.interp(places, np.arange(last + 1), self.logs)
@@ -143,13 +143,13 @@ def one_cell(rate: Fraction, cells: int, phantoms: int) -> OneCell:
     """The law of one cell's noise beside ``cells`` − 1 others and so many phantoms."""
     law = nodes(rate, cells + phantoms + 1)
     pieces = phantoms + 1
-    found = np.zeros(int(law.widths[-1]) * pieces + 1)
+    chances = np.zeros(int(law.widths[-1]) * pieces + 1)
     for width, chance in zip(law.widths.tolist(), law.chances.tolist(), strict=True):
-        found[: width * pieces + 1] += chance * _given(width, pieces)
-    beyond = np.concatenate((np.cumsum(found[:0:-1])[::-1], [0.0]))
-    # The farthest values lack the widths that were left out, so they are left out too.
-    known = np.flatnonzero(found >= found.max() * _KNOWN)[-1] + 1
-    logs = np.log(found[:known])
+        chances[: width * pieces + 1] += chance * _given(width, pieces)
+    beyond = np.concatenate((np.cumsum(chances[:0:-1])[::-1], [0.0]))
+    # The farthest values lack the negligible widths, so they are left out.
+    known = np.flatnonzero(chances >= chances.max() * _KNOWN)[-1] + 1
+    logs = np.log(chances[:known])
     stretch = min(known - 1, 8 * pieces)
     slope = (logs[-1] - logs[-1 - stretch]) / stretch if stretch else -float(rate) * law.step
     return OneCell(law.step, logs, float(slope), np.minimum(2 * beyond, 1.0))
@@ -169,7 +169,7 @@ def _given(width: int, pieces: int) -> Floats:
 
 
 def _sum_of_uniforms(width: int, pieces: int) -> Floats:
-    """Pr[T = k]: the lower half, which grows, by differences of sums; the upper is its mirror."""
+    """Pr[T = k]: the lower half by differences of sums; the upper is its mirror."""
     law = np.full(width + 1, 1 / (width + 1))
     for more in range(2, pieces + 1):
         size = more * width + 1
@@ -187,7 +187,7 @@ class Several:
     """The law of the noise of a sum of several cells, by Fourier inversion; about 1e-6."""
 
     step: float
-    """What one place is in units."""
+    """One place, in units."""
     period: int
     """The law is known modulo this many places, beyond all that is likely."""
     halves: Floats
@@ -232,7 +232,7 @@ def _wave(width: int, halves: Floats) -> Floats:
 
 
 def _thinned(law: Nodes) -> Nodes:
-    """A few hundred nodes at equal distances: sums of so smooth a law are as good with them."""
+    """A few hundred nodes at equal distances, which are enough for a law so smooth."""
     every = -(-len(law.widths) // _MOST_NODES)
     if every == 1:
         return law
@@ -240,20 +240,13 @@ def _thinned(law: Nodes) -> Nodes:
     return Nodes(law.step, law.widths[::every], chances / chances.sum())
 
 
-# Interval noise: Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻)) over the K cells of a table together.
-#
-# The rate is an exact rational. What is shown of the law (deviations, intervals, probabilities)
-# is in floats. The proofs are in ``interval.md``.
-
-MOST_CELLS = 4096
-"""The largest number of cells of one draw, phantoms included."""
+MOST_CELLS = 4096  # the largest number of cells of one draw, phantoms included
 MOST_PHANTOMS = 64
-"""The largest number of phantom cells."""
 _BEYOND = 2**62
 
 
 def phantoms_for(cells: int) -> int:
-    """D = round(√(K/2)) − 1, at least 0: the least variance of a cell, about.
+    """D = round(√(K/2)) − 1, at least 0, which gives about the least variance of a cell.
 
     >>> phantoms_for(1), phantoms_for(7), phantoms_for(20), phantoms_for(30)
     (0, 1, 2, 3)
@@ -263,8 +256,8 @@ def phantoms_for(cells: int) -> int:
 
 
 @dataclass(frozen=True)
-class IntervalNoise:
-    """Noise on K cells that is drawn together, so that every pair of them is correlated.
+class IntervalNoise(NoiseLaw):
+    """Noise drawn for K cells together, so that all pairs of them have the same correlation.
 
     For counts of distinct users, which one user changes by 0 or 1 in each cell, all the same way.
 
@@ -291,8 +284,8 @@ class IntervalNoise:
     counted: Fraction = Fraction(1)
     """What one of the counted integers means as a count."""
     blocks: int = 1
-    """How many independent draws there are: 1, or one for each context. As they are drawn, cell c
-    is of number c % blocks; in a table, rows of one context share a draw, in whatever order."""
+    """The number of independent draws: 1, or one for each context. Cell c is of draw c % blocks; in
+    a table, the rows of one context share a draw, in any order."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", above_zero(self.rate, "the rate of interval noise"))
@@ -314,7 +307,6 @@ class IntervalNoise:
 
     @property
     def unit(self) -> Fraction:
-        """What one unit of the noise means as a count: a mean over D+1 has that denominator."""
         return self.counted / (self.phantoms + 1)
 
     @property
@@ -327,7 +319,7 @@ class IntervalNoise:
         return Fraction(1, self.phantoms + 2)
 
     def std(self, of: Combination = ONE_CELL) -> float:
-        """√(E[s(s+2)]/12·(D+2)/(D+1)) for one cell; Σ a² and (Σ a)² add up by the correlation."""
+        """√(E[s(s+2)]/12·(D+2)/(D+1)) for one cell; the correlation weighs Σ a² and (Σ a)²."""
         one, shared = self._units(), float(self.correlation)
         variance = (1 - shared) * of.squares + shared * self._together(of)
         return one * sqrt(max(variance, 0.0)) * float(self.unit)
@@ -343,82 +335,63 @@ class IntervalNoise:
         return of.total**2 if self.blocks == 1 or of.within is None else of.within
 
     def half_width(self, level: Fraction, cells: int = 1) -> int:
-        """The least w with Pr[|noise of the sum of so many cells of one draw| ≤ w] ≥ level."""
-        if not isinstance(level, Fraction | int) or not 0 <= level < 1:
-            raise UsageError("the level of a noise interval is an exact Fraction in [0, 1).")
-        return self._least(self._tail_of(cells), float(1 - level))
+        """The least w with Pr[|noise of a sum of ``cells`` cells of one draw| ≤ w] ≥ level."""
+        check_level(level)
+        return self._least(cells, float(1 - level))
 
     def reach(self, level: Fraction, of: Combination) -> float:
         """About the least w with Pr[|Σ a·X| ≤ w] ≥ level.
 
-        Exact for whole cells of one draw. Else as many standard deviations as one cell needs, or as
-        a normal law does: sums of several draws are near to one.
+        Exact for whole cells of one draw. Else as many standard deviations as one cell or a normal
+        law needs: sums of several draws are nearly normal.
         """
         whole = of.squares == int(of.squares) and of.squares == of.total
         if whole and self._together(of) == of.total**2:
             return self.half_width(level, int(of.squares))
         units = self._units()
-        if not units:  # a rate so large that floats do not tell the noise from none
+        if not units:  # a rate so large that the noise is 0 in floats
             return 0.0
         one = self.half_width(level) / units
         normal = NormalDist().inv_cdf((1 + float(level)) / 2)
         return max(one, normal) * self.std(of) / float(self.unit)
 
-    def floor(
-        self,
-        lines: int,
-        of: Terms = ONE_LINE,
-        share: Fraction = FLOOR_SHARE,
-        *,
-        independent: bool = True,
-    ) -> float:
-        """The least t that the largest of so many lines of pure noise exceeds with ≤ ``share``.
-
-        Lines are correlated: each may exceed it with ``share`` divided by their number.
+    def _floor(self, lines: int, of: Terms, share: Fraction, *, independent: bool) -> float:
+        """The noise floor: lines are correlated, so each may exceed it with ``share / lines``.
 
         >>> IntervalNoise(Fraction(1), 7).floor(7)
         10
         """
-        if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
-            raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")
         self._whole(of.keeping)
         chance = min(2 * float(share) / lines, 1.0)  # of both sides
         if all(weight == 1 for weight, _ in of.weights):
-            return self._least(self._tail_of(sum(times for _, times in of.weights)), chance)
+            return self._least(sum(times for _, times in of.weights), chance)
         squares = sum(weight**2 * times for weight, times in of.weights)
         total = sum(abs(weight) * times for weight, times in of.weights)
         weighted, units = self.std(Combination(squares, total)) / float(self.unit), self._units()
-        return self._least(self._tail_of(1), chance) * weighted / units if units else 0.0
+        return self._least(1, chance) * weighted / units if units else 0.0
 
     def _tail_of(self, cells: int) -> Callable[[int], float]:
-        """Width ↦ Pr[|noise of the sum of so many cells| > width]."""
+        """Width ↦ Pr[|noise of a sum of ``cells`` cells| > width]."""
         if cells == 1:
-            return one_cell(self.rate, self.cells, self.phantoms).tail
+            return self.tail
         if not 1 <= cells <= self.size:
             raise UsageError(f"there are 1 to {self.size} cells to sum: received {cells}.")
         return several(self.rate, self.cells, self.phantoms, cells).tail
 
-    def _least(self, tail: Callable[[int], float], chance: float) -> int:
-        """The least width whose tail is within the chance; of what floats can hold."""
-        least, most = -1, 1
-        while tail(most) > chance:
-            if most >= _BEYOND:
-                return _BEYOND
-            least, most = most, 2 * most
-        while most - least > 1:
-            middle = (least + most) // 2
-            least, most = (least, middle) if tail(middle) <= chance else (middle, most)
-        return most
+    def _least(self, cells: int, chance: float) -> int:
+        """The least width whose tail is within the chance, as far as floats can hold it."""
+        tail = self._tail_of(cells)
+        return first_passing(lambda width: tail(width) <= chance, -1, 1, _BEYOND)
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Log Pr[X = k] of one cell by itself.
+        """Log Pr[X = k] of one cell.
 
         >>> law = IntervalNoise(Fraction(1, 2), 3)
         >>> float(np.exp(law.log_probabilities(range(-300, 301))).sum().round(9))
         1.0
         """
-        found = one_cell(self.rate, self.cells, self.phantoms)
-        return found.log_probabilities(np.asarray(values).astype(np.float64))
+        cell = one_cell(self.rate, self.cells, self.phantoms)
+        return cell.log_probabilities(np.asarray(values).astype(np.float64))
 
     def tail(self, width: int) -> float:
         return one_cell(self.rate, self.cells, self.phantoms).tail(width)
@@ -428,7 +401,6 @@ class IntervalNoise:
         return arb(1)
 
     def empty_cell(self, keeping: Keeping) -> EmptyCell:
-        """The noise itself, as every cell is kept."""
         self._whole(keeping)
         return EmptyCell(1.0, 0.0, self._units() ** 2, 0.0)
 
@@ -440,9 +412,9 @@ class IntervalNoise:
             )
 
     def draw(self, source: Source, size: int) -> NDArray[Any]:
-        """The noise of all ``size`` cells; an own draw, with phantoms of its own, for each block.
+        """The noise of all ``size`` cells: for each block a draw of its own over K+D cells.
 
-        Of one draw over K+D cells, in units: (D+1)·z_i − Σ z of the phantoms.
+        In units it is (D+1)·z_i − Σ z of the phantoms.
         """
         if size != self.size:
             raise UsageError(
@@ -457,7 +429,6 @@ class IntervalNoise:
         return exact_sum(exact_product(noise[: self.cells], self.phantoms + 1), -shift)
 
     def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
-        """What does not go with a table of this sensitivity, cost and number of cells, in words."""
         if not isinstance(price, Epsilon):
             return "has interval noise, and is paid for in rho"
         if self.rate * sensitivity != price.value:
@@ -478,6 +449,6 @@ class IntervalNoise:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        unit, phantoms = recorded(str(facts["unit"])), facts["phantoms"]
-        rate = recorded(str(facts["rate"]))
+        rate, unit = recorded(str(facts["rate"])), recorded(str(facts["unit"]))
+        phantoms = facts["phantoms"]
         return cls(rate, facts["cells"], phantoms, unit * (phantoms + 1), facts["blocks"])

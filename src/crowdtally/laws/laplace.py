@@ -1,4 +1,8 @@
-"""Discrete Laplace; sums of cells."""
+"""The discrete Laplace law: Pr[X=k] = (1−α)/(1+α)·α^|k| over all integers k, α = e^(−1/scale).
+
+The scale is an exact rational. Certified balls make 1e-300 and 1e300 scales like any other, and an
+integer such as an interval's half width right, not nearly right.
+"""
 
 from __future__ import annotations
 
@@ -16,39 +20,35 @@ from numpy.typing import ArrayLike, NDArray
 from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import recorded, show
 from crowdtally.core.privacy import Epsilon, Price
-from crowdtally.errors import UsageError
 from crowdtally.laws import floors
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
 from crowdtally.laws.base import (
-    FLOOR_SHARE,
     ONE_CELL,
-    ONE_LINE,
+    CellNoise,
     Combination,
     EmptyCell,
     Source,
     Terms,
     above_zero,
+    check_level,
+    first_passing,
 )
 from crowdtally.laws.floors import noise_floor
 
-# The noise of a sum of several cells with independent noise: discrete Laplace, or Gaussian.
-#
-# Display only: floats are fine here, because nothing private depends on them.
+# The noise of a sum of several cells with independent noise: discrete Laplace, or Gaussian. It is
+# for display only: floats are fine here, because nothing private depends on them.
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _NEGLIGIBLE = 1e-14  # of a characteristic function
-_DOUBT = 1e-11  # on the wide side of rounding
-_REACH = 40  # a narrow bell has nothing beyond it
+_DOUBT = 1e-11  # a bound of rounding
+_REACH = 40  # a narrow bell is negligible beyond it
 
 
 @lru_cache(maxsize=256)  # up to half a second each, and sums of equally many cells are common
 def sum_half_width(scale: Fraction, terms: int, level: Fraction) -> int:
-    """The least w such that the sum of ``terms`` noises lies within ±w with probability ≥ level.
-
-    By Fourier inversion of the law of the sum.
-    """
+    """The least w such that the sum of ``terms`` noises is within ±w with probability ≥ level."""
     peak = _peak(scale)
     std = peak * sqrt(terms / 2)
     if std == inf:
@@ -58,7 +58,7 @@ def sum_half_width(scale: Fraction, terms: int, level: Fraction) -> int:
 
 @lru_cache(maxsize=256)
 def bell_half_width(variance: Fraction, terms: int, level: Fraction) -> int:
-    """The same for discrete Gaussian noise; for narrow ones: the sum of wide ones is one again."""
+    """The same for narrow discrete Gaussian noise; a sum of wide noises is of the same kind."""
     values = np.arange(-_REACH, _REACH + 1)
     chances = np.exp(-(values**2) / (2 * max(float(variance), 1e-300)))
     chances /= chances.sum()
@@ -68,17 +68,11 @@ def bell_half_width(variance: Fraction, terms: int, level: Fraction) -> int:
 
 def _least(covered: _Coverage, std: float, level: Fraction) -> int:
     wanted = float(level) + _DOUBT
-    least, most = -1, ceil(std) + 1
-    while covered(most) < wanted:
-        least, most = most, 2 * most
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if covered(middle) >= wanted else (middle, most)
-    return most
+    return first_passing(lambda width: covered(width) >= wanted, -1, ceil(std) + 1)
 
 
 def _peak(scale: Fraction) -> float:
-    """C = 2√α/(1−α), which is √2 times the standard deviation of one noise."""
+    """2√α/(1−α), which is √2 times the standard deviation of one noise."""
     try:
         rate = 1 / float(scale)
     except (OverflowError, ZeroDivisionError):
@@ -89,10 +83,10 @@ def _peak(scale: Fraction) -> float:
 class _Coverage:
     """w ↦ Pr[|S| ≤ w] for a sum S of equal noises, to about twelve digits.
 
-    S has the characteristic function φ(ω)^terms. Its law modulo a period beyond all that is likely
-    is the sum over the frequencies ω = 2πj/period of φ(ω)^terms times the Dirichlet kernel of w.
-    Frequencies where φ^terms is negligible are left out, so that their number does not grow with
-    the scale.
+    By Fourier inversion. S has the characteristic function φ(ω)^terms. Its law, modulo a period
+    beyond all likely values, is the sum over the frequencies ω = 2πj/period of φ(ω)^terms times the
+    Dirichlet kernel of w. Frequencies where φ^terms is negligible are left out, so that their
+    number does not grow with the scale.
     """
 
     def __init__(self, period: int, halves: Floats, weights: Floats) -> None:
@@ -135,15 +129,8 @@ class _Coverage:
         return float((2 * width + 1 + self._weights @ kernel) / self._period)
 
 
-# The discrete Laplace law: Pr[X=k] = (1−α)/(1+α)·α^|k| over all integers k, α = e^(−1/scale).
-#
-# The scale is an exact rational. Certified ball arithmetic carries it through, so that 1e-300 and
-# 1e300 are scales like any other, and an integer such as an interval's half width is right, not
-# nearly right.
-
-
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(CellNoise):
     """Independent noise of one scale on every cell.
 
     >>> law = DiscreteLaplace(Fraction(10))
@@ -180,55 +167,46 @@ class DiscreteLaplace:
         and level, t is never an integer: 2α^(w+1) = (1−level)(1+α) would make α algebraic, and
         e^(−1/b) is not (Lindemann).
         """
-        if not isinstance(level, Fraction | int) or not 0 <= level < 1:
-            raise UsageError("the level of a noise interval is an exact Fraction in [0, 1).")
+        check_level(level)
         if cells > 1:
             return sum_half_width(self.scale, cells, level)
+        return max(certified_ceiling(lambda: self._half_width(level)) - 1, 0)
 
-        def steps() -> arb:
-            b = as_ball(self.scale)
-            return b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log()
-
-        return max(certified_ceiling(steps) - 1, 0)
+    def _half_width(self, level: Fraction) -> arb:
+        """The t above, by which the half width of one cell is rounded up."""
+        b = as_ball(self.scale)
+        return b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log()
 
     def reach(self, level: Fraction, of: Combination) -> float:
         """About the least w with Pr[|Σ a·X| ≤ w] ≥ level, which Σ a² decides.
 
-        For so many whole cells the half width. Else that of one noise of the same variance: at
-        levels that are asked for, the more noises share a variance the narrower is their interval.
+        The half width of that many cells, if it is whole. Else that of one noise of the same
+        variance: at usual levels, the more noises share a variance the narrower is their interval.
         """
         squares = of.squares
         if squares == int(squares):
             return self.half_width(level, int(squares))
         with precision(128):
-            b = as_ball(self.scale)
-            one = float(b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log())
+            one = float(self._half_width(level))
         return max(one, 0.0) * sqrt(squares)
 
-    def floor(
-        self,
-        lines: int,
-        of: Terms = ONE_LINE,
-        share: Fraction = FLOOR_SHARE,
-        *,
-        independent: bool = True,
-    ) -> float:
-        """The least t that the largest of so many lines of pure noise exceeds with ≤ ``share``.
+    def _floor(self, lines: int, of: Terms, share: Fraction, *, independent: bool) -> float:
+        """The noise floor.
 
         >>> law = DiscreteLaplace(Fraction(10))
         >>> law.floor(1), law.floor(1000), law.floor(1000, Terms.of_cells(7))
         (23, 92, 169)
         """
-        if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
-            raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")
-        found = noise_floor(self.scale, int(lines), of, share, independent=independent)
-        return found.numerator if found.denominator == 1 else float(found)
+        floor = noise_floor(self.scale, lines, of, share, independent=independent)
+        return floor.numerator if floor.denominator == 1 else float(floor)
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
         """The floats log Pr[X=k] = log tanh(1/(2b)) − |k|/b for each integer k of ``values``.
 
         >>> DiscreteLaplace(Fraction(2)).log_probabilities([0, -1, 1]).round(4)
         array([-1.4068, -1.9068, -1.9068])
+        >>> float(DiscreteLaplace(Fraction(3)).probabilities(range(-200, 201)).sum().round(9))
+        1.0
         """
         with precision(128):
             rate = 1 / as_ball(self.scale)
@@ -241,15 +219,6 @@ class DiscreteLaplace:
         with np.errstate(over="ignore"):
             np.multiply(distance, slope, out=fall, where=distance > 0)  # inf·0 would not be 0
         return np.asarray(peak - fall, dtype=np.float64)
-
-    def probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Pr[X=k] for each integer k of ``values``, as floats.
-
-        >>> float(DiscreteLaplace(Fraction(3)).probabilities(range(-200, 201)).sum().round(9))
-        1.0
-        """
-        with np.errstate(under="ignore"):
-            return np.asarray(np.exp(self.log_probabilities(values)), dtype=np.float64)
 
     def tail(self, width: int) -> float:
         """Pr[|X| > width] = 2α^(width+1)/(1+α).
@@ -266,8 +235,7 @@ class DiscreteLaplace:
     def cut(self, share: Fraction) -> int:
         """The least κ ≥ 1 with Pr[X ≥ κ] ≤ share: ⌈log(share·(1+α))/log α⌉.
 
-        The logarithms' ratio is never an integer, as α is not algebraic, so some precision tells on
-        which side of one it lies.
+        The ratio is never an integer, as α is not algebraic, so some precision decides.
 
         >>> DiscreteLaplace(Fraction(10)).cut(Fraction(1, 20))
         24
@@ -280,18 +248,16 @@ class DiscreteLaplace:
         return max(certified_ceiling(steps), 1)
 
     def inclusion(self, keeping: Keeping) -> arb:
-        """The probability that an empty cell is kept; see :func:`~crowdtally.laws.floors`."""
         return floors.inclusion(1 / as_ball(self.scale), keeping)
 
     def empty_cell(self, keeping: Keeping) -> EmptyCell:
-        """The moments of what is seen of an empty cell."""
         return floors.empty_cell(self.scale, keeping)
 
     def draw(self, source: Source, size: int) -> NDArray[Any]:
         return source.laplace(self.scale, size)
 
     def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
-        """The scale is what one user can change, divided by ε."""
+        """The scale must be how much one user can change, divided by ε."""
         if not isinstance(price, Epsilon):
             return "has Laplace noise, and is paid for in rho"
         if self.scale != sensitivity / price.value:

@@ -1,4 +1,4 @@
-"""Exact coins."""
+"""Exact coins, of rational and of real probability; ``bernoulli.md`` has the proof."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from crowdtally.laws.balls import Probability, Real, as_ball, as_probability, pr
 from crowdtally.noise.geometric import in_blocks
 from crowdtally.noise.source import Uniform, Words, WordSource, uniforms_below
 
-# Exact coins, of rational and of real probability. The proof is in bernoulli.md.
-
 Coins = NDArray[np.bool_]
 
 _WIDTH = 64
@@ -23,22 +21,16 @@ _BITS = 192
 
 
 def bernoulli(p: Probability, size: int, source: WordSource) -> Coins:
-    """Returns ``size`` independent coins, each True with probability exactly ``p``.
-
-    Args:
-        p: a Fraction, or a real known by balls, in [0, 1].
-        size: how many to toss.
-        source: where the words come from.
+    """Returns ``size`` independent coins, each True with probability exactly ``p`` in [0, 1].
 
     >>> from crowdtally.noise.source import system_words
     >>> bernoulli(Fraction(1), 3, system_words())
     array([ True,  True,  True])
     """
-    p = as_probability(p)
-    if isinstance(p, Real):
-        real = p
-        return in_blocks(size, lambda n: _real(real, n, source), np.bool_)
-    return in_blocks(size, lambda n: _rational(p, n, source), np.bool_)
+    chance = as_probability(p)
+    if isinstance(chance, Real):
+        return in_blocks(size, lambda n: _real(chance, n, source), np.bool_)
+    return in_blocks(size, lambda n: _rational(chance, n, source), np.bool_)
 
 
 def bernoulli_each(
@@ -68,13 +60,12 @@ def _naturals(values: NDArray[Any]) -> NDArray[Any]:
 
 def _rational(p: Fraction, n: int, source: WordSource) -> Coins:
     kind = np.uint64 if p.denominator < 1 << 64 else object
-    return bernoulli_each(
-        np.full(n, p.numerator, dtype=kind), np.full(n, p.denominator, dtype=kind), source
-    )
+    numerators, denominators = (np.full(n, part, dtype=kind) for part in p.as_integer_ratio())
+    return bernoulli_each(numerators, denominators, source)
 
 
 def _real(p: Real, n: int, source: WordSource) -> Coins:
-    """One word decides unless it is among the few that the ball around p·2^64 touches."""
+    """One word decides, unless it is one of the few that the ball around p·2^64 touches."""
     with precision(_BITS):
         scaled = p.enclose(_BITS) * (1 << _WIDTH)
         first = int(scaled.lower().floor().unique_fmpz())
@@ -88,7 +79,7 @@ def _real(p: Real, n: int, source: WordSource) -> Coins:
 
 
 def is_below(uniform: Uniform, p: Real, source: WordSource) -> bool:
-    """Whether U < p, extending U by as many words as that takes."""
+    """Whether U < p, extending U as far as needed."""
     while True:
         bits = 256 + 4 * uniform.bits
         with precision(bits):
@@ -114,11 +105,8 @@ def falling(
 ) -> Coins:
     """Returns one coin per word, the i-th True with probability e^(−exact(i)), for uniform words.
 
-    Args:
-        near: floats within 2^-40 of the exact exponents, where they are at most 1/4.
-        exact: from a place to its exponent x ≥ 0, for the few that floats do not decide.
-        words: one for each coin.
-        source: where further words come from.
+    ``near`` are floats within 2^-40 of the exact exponents x ≥ 0, where these are at most 1/4;
+    ``exact`` is asked for the few that floats do not decide.
     """
     # U lies within 2^−52 of this float. Only +, −, × and ÷, which IEEE 754 bounds.
     uniforms = words.astype(np.float64) * 2.0**-64
@@ -133,6 +121,6 @@ def falling(
 
 
 def _settled(uniform: Uniform, exponent: Fraction, source: WordSource) -> bool:
-    """Whether U < e^(−x): both balls shrink until they are apart. The word is never redrawn."""
+    """Whether U < e^(−x): both balls shrink until they are disjoint. The word is never redrawn."""
     chance = Real(("falling", exponent), lambda bits: (-as_ball(exponent)).exp())
     return is_below(uniform, chance, source)

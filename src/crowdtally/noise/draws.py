@@ -1,8 +1,7 @@
-"""Everything that is drawn, behind one object.
+"""All that is drawn, behind one object.
 
-Code that needs noise receives a :class:`Draws`. In a release it is :class:`SystemDraws`; a test may
-replace single primitives, for instance ``geometric`` by an enumeration of its values, and what is
-built on them follows.
+Code that needs noise receives a :class:`Draws`: in a release :class:`SystemDraws`. A test may
+replace single primitives, for instance ``geometric`` by an enumeration of its values.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from crowdtally.noise.source import WordSource, system_words, uniforms_below
 
 
 class Draws(Protocol):
-    """What can be drawn; each method states its law. All draws are independent."""
+    """Each method states its law. All draws are independent."""
 
     def geometric(self, rate: Rate | Fraction, size: int) -> Integers:
         """Returns integers distributed as Pr[G=k] ∝ e^(−rate·k), k ≥ 0."""

@@ -1,4 +1,4 @@
-"""Exponential mechanism; interval noise."""
+"""The exponential mechanism (``choose.md``) and interval noise (``interval.md``), exactly."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ from crowdtally.laws.interval import MOST_CELLS
 from crowdtally.noise.geometric import Integers
 from crowdtally.noise.source import Uniform, WordSource, uniform_below
 
-# The exponential mechanism: Pr[i] ∝ exp(rate·score_i), exactly. The proof is in choose.md.
-#
-# Scores are exact integers or Fractions. Equal scores share one weight, so a million candidates
-# with a hundred distinct scores cost a hundred exponentials; every candidate takes part, however
-# negligible its weight.
+# The exponential mechanism: Pr[i] ∝ exp(rate·score_i). Scores are exact integers or Fractions.
+# Equal scores share one weight, so a million candidates with a hundred distinct scores cost a
+# hundred exponentials; every candidate takes part, however small its weight.
 
 Score = int | Fraction
 Scores = Sequence[Score] | NDArray[np.integer]
@@ -36,10 +34,7 @@ Multiplicities = Sequence[int] | NDArray[np.integer]
 def choose(scores: Scores, rate: Fraction, source: WordSource) -> int:
     """Returns an index i distributed as Pr[i] ∝ exp(rate·scores[i]).
 
-    Args:
-        scores: one per candidate; exact integers or Fractions, or a numpy integer array.
-        rate: ε/Δ or ε/(2Δ) as the mechanism's proof says; greater than 0.
-        source: where the words come from.
+    The rate is ε/Δ or ε/(2Δ), as the mechanism's proof says.
 
     >>> from crowdtally.noise.source import system_words
     >>> choose([0, 10**6, 5], Fraction(1), system_words())
@@ -66,10 +61,9 @@ def _choose_in_array(scores: NDArray[np.integer], rate: Fraction, source: WordSo
 def choose_group(
     scores: Scores, multiplicities: Multiplicities, rate: Fraction, source: WordSource
 ) -> tuple[int, int]:
-    """Returns (g, r): a candidate drawn with Pr ∝ exp(rate·score), as the r-th of its group.
+    """Returns (g, r) with Pr[(g, r)] ∝ exp(rate·scores[g]) for every r below multiplicities[g].
 
-    Group g stands for ``multiplicities[g]`` candidates of score ``scores[g]``, numbered from 0.
-    Pr[(g, r)] ∝ exp(rate·scores[g]) for every r below multiplicities[g].
+    Group g has ``multiplicities[g]`` candidates of score ``scores[g]``, numbered from 0.
     """
     group = choose_among(scores, multiplicities, rate, source)
     return group, uniform_below(int(multiplicities[group]), source)
@@ -92,7 +86,7 @@ def choose_among(
     counted = set(map(type, copies)) <= {int} and min(copies, default=0) >= 0
     if not counted or len(marks) != len(copies):
         raise UsageError("each group of candidates needs a multiplicity, an integer of 0 or more.")
-    # Largest first: what is negligible then lies at the end, where U needs many words to be.
+    # Largest first: negligible weights are then at the end, where U needs many words to be.
     groups = sorted((g for g, n in enumerate(copies) if n), key=marks.__getitem__, reverse=True)
     if not groups:
         raise UsageError("there is nothing to choose from.")
@@ -103,7 +97,7 @@ def choose_among(
 
 
 def _listed(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:
-    """Python numbers for numpy's: those wrap."""
+    """Python numbers, which do not wrap as numpy's do."""
     return cast(list[Any], values.tolist()) if isinstance(values, np.ndarray) else values
 
 
@@ -128,17 +122,16 @@ def _place(exponents: list[fmpq], counts: list[int], source: WordSource) -> int:
 def _certain(sums: list[arb], uniform: Uniform) -> int | None:
     """The j with sums[j−1] ≤ U·total < sums[j], if every U of the interval and the balls agree."""
     low, high = (end * sums[-1] for end in uniform.ends())
-    # Not "the first sum above U" but "the first that U is not certainly at or above": whatever the
-    # search probes, its answer j has a certain lower side, and the upper one is checked.
+    # Not "the first sum above U" but "the first that U is not certainly at or above": so the lower
+    # side of the answer is certain, and the upper one is checked.
     place = bisect_left(sums, True, hi=len(sums) - 1, key=lambda total: not low >= total)
     return place if place == len(sums) - 1 or high <= sums[place] else None
 
 
-# Exact interval noise on K cells: Pr[z] ∝ e^(−ε(max z⁺ + max z⁻)). The proof is in interval.md.
-#
-# One user who adds 1 to any set of cells moves the counts by 1 in this norm, whatever the set:
-# the noise is ε-differentially private without any bounding. It is built on what ``Draws`` can
-# draw: geometric numbers, one weighted choice, uniform integers.
+# Interval noise on K cells: Pr[z] ∝ e^(−ε(max z⁺ + max z⁻)). One user who adds 1 to any set of
+# cells moves the counts by 1 in this norm, so the noise is ε-differentially private without any
+# bounding. It is built on the primitives of ``Draws``: geometric numbers, a weighted choice,
+# uniform integers.
 
 Geometric = Callable[[Fraction, int], Integers]
 Choose = Callable[[Sequence[int], Sequence[int], Fraction], int]
@@ -151,14 +144,8 @@ def interval(
     """Returns z_1 … z_size, distributed *together* as Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻)).
 
     One draw of the whole vector, never a part of one: two tables, or two groups of users, need a
-    call each.
-
-    Args:
-        geometric: as ``Draws.geometric``.
-        choose_among: as ``Draws.choose_among``.
-        uniforms: as ``Draws.uniforms_below``.
-        rate: ε for counts that one user changes by 0 or 1 in each cell, all the same way.
-        size: K, the number of cells, at most ``MOST_CELLS``.
+    call each. The rate is ε for counts that one user changes by 0 or 1 in each cell, all the same
+    way.
     """
     rate = rational(rate, "the rate of interval noise")
     if rate <= 0:
@@ -180,7 +167,7 @@ def _width(geometric: Geometric, choose_among: Choose, rate: Fraction, size: int
 
 
 def _signed(values: NDArray[Any], most: int) -> Integers:
-    """Unsigned integers up to ``most`` in a kind of array whose differences do not wrap round."""
+    """Unsigned integers up to ``most`` in a kind of array whose differences do not overflow."""
     return values.astype(np.int64 if most < 1 << 62 else object)
 
 

@@ -1,4 +1,12 @@
-"""Discrete Gaussian."""
+"""Exact discrete Gaussian noise: Pr[Z=k] ∝ e^(−k²/(2σ²)), any rational σ² > 0.
+
+The integers of each side are cut into cells of 2^shift neighbours. A cell is drawn by a table of
+weights, an integer in it evenly, and accepted with e^(−(k² − p²)/(2σ²)), p the least distance from
+0 in the cell. A cell weighs 2^shift times its likeliest integer, so each k is proposed with a
+probability ∝ e^(−p²/(2σ²)), and what is accepted has the law. Up to σ = 128 a cell is one integer:
+one word, nothing is ever rejected. With cells from κ on it is the law given |Z| ≥ κ or Z ≥ κ.
+``gaussian.md`` has the proof.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +29,6 @@ from crowdtally.noise.bernoulli import Coins, falling
 from crowdtally.noise.geometric import Integers, in_blocks, table
 from crowdtally.noise.source import Uniform, WordSource, uniforms_below
 
-# Cells of a discrete Gaussian law: which stretch of integers a number falls into, or a bit more.
-#
-# The integers of each side are cut into cells of 2^shift neighbours. A cell weighs 2^shift times
-# its likeliest integer, so a cell drawn by these weights and an integer drawn evenly in it are a
-# proposal for the law: never less likely than the law, and accepted nearly always
-# (``gaussian.md``). With shift 0 a cell is one integer, and the proposal is the law itself.
-
 _FINENESS = 64
 """A cell is at most this part of the length over which the law falls: 1 in 100 is rejected."""
 
@@ -45,11 +46,11 @@ class CellLaw:
     """The least distance from 0 on each side: (0, 1) is every integer once, as −0 is not another
     one; (κ,) is one side from κ on; (κ, κ) both."""
     shift: int
-    """A cell has 2^shift integers. Any number is right; ``of`` takes a fast one."""
+    """A cell has 2^shift integers. Any shift is right; ``of`` chooses a fast one."""
 
     @classmethod
     def of(cls, variance: Fraction, starts: tuple[int, ...]) -> CellLaw:
-        """Cells of at most 1/64 of σ, and of σ²/start: over so much the law falls from a start."""
+        """Cells of at most 1/64 of σ, and of σ²/start, the length over which the law falls."""
         length = variance / (isqrt(variance.__floor__()) + 1 + starts[0])
         return cls(variance, starts, max((length // _FINENESS).bit_length() - 1, 0))
 
@@ -59,10 +60,9 @@ class CellLaw:
         return self.starts[side] + (turn << self.shift)
 
     def weights(self, bits: int) -> tuple[list[arb], arb]:
-        """Balls around the weights over the first one, and around the sum of all.
+        """Balls around the weights, relative to the first, that matter; and around the sum of all.
 
-        As far as they matter to ``bits`` bits. What follows is bounded: on each side two weights
-        that follow each other are in a ratio that only falls, so the rest is less than a geometric
+        On each side the ratio of neighbouring weights falls, so the rest is less than a geometric
         series. It stays in the sum: the law is never closed.
         """
         slope = 1 / (2 * as_ball(self.variance))
@@ -73,9 +73,8 @@ class CellLaw:
             if cell % len(self.starts) == 0 and weight.upper() < arb((1, -bits)):
                 break
             found.append(weight)
-        rest = sum(
-            (self._rest(len(found) + side, slope) for side in range(len(self.starts))), arb(0)
-        )
+        sides = range(len(self.starts))
+        rest = sum((self._rest(len(found) + side, slope) for side in sides), arb(0))
         return found, sum(found, arb(0)) + arb(0).union(rest.upper())
 
     def _rest(self, cell: int, slope: arb) -> arb:
@@ -91,13 +90,13 @@ class CellLaw:
             yield below / total
 
     def settle(self, uniform: Uniform, source: WordSource) -> int:
-        """The cell of U, extended by as many words as that takes."""
+        """The cell of U, extended as far as needed."""
         while (cell := self._cell(uniform, 128 + 2 * uniform.bits)) is None:
             uniform.extend(source)
         return cell
 
     def _cell(self, uniform: Uniform, bits: int) -> int | None:
-        """The cell if it is the same for every U of the interval, as ``bits`` bits can tell."""
+        """The cell, if ``bits`` bits show that it is the same for every U of the interval."""
         with precision(bits):
             low, high = uniform.ends()
             for cell, boundary in enumerate(self.boundaries(bits)):
@@ -108,23 +107,11 @@ class CellLaw:
         return None
 
 
-# Exact discrete Gaussian noise: Pr[Z=k] ∝ e^(−k²/(2σ²)), any rational σ² > 0.
-#
-# A cell of neighbouring integers by its table (``gaussian_cells.py``), an integer in it evenly,
-# accepted with e^(−(k² − p²)/(2σ²)), p the least distance from 0 in the cell. Each k is proposed
-# with a probability ∝ e^(−p²/(2σ²)), so what is accepted has the law. Up to σ = 128 a cell is one
-# integer: one word, nothing is ever rejected. The same with cells from κ on draws the law given
-# |Z| ≥ κ or Z ≥ κ. The proof is in gaussian.md.
-
-
 def discrete_gaussian(variance: Fraction, size: int, source: WordSource) -> Integers:
     """Returns ``size`` independent integers distributed as Pr[Z=k] ∝ e^(−k²/(2·variance)).
 
-    Args:
-        variance: σ² > 0, exact: not the deviation σ. For counts whose L2 distance between
-            neighbours is at most Δ, ρ = Δ²/(2σ²) is their zero-concentrated privacy loss.
-        size: how many to draw.
-        source: where the words come from.
+    The variance is σ², not the deviation σ. For counts whose L2 distance between neighbours is at
+    most Δ, ρ = Δ²/(2σ²) is their zero-concentrated privacy loss.
 
     >>> from crowdtally.noise.source import system_words
     >>> discrete_gaussian(Fraction(1, 10**6), 3, system_words())
@@ -136,14 +123,9 @@ def discrete_gaussian(variance: Fraction, size: int, source: WordSource) -> Inte
 def gaussian_beyond(
     variance: Fraction, least: int, sides: Sides, size: int, source: WordSource
 ) -> Integers:
-    """Returns ``size`` independent integers of the same law given |Z| ≥ least, or Z ≥ least.
+    """Returns ``size`` independent integers of the same law given |Z| ≥ κ or, one-sided, Z ≥ κ.
 
-    Args:
-        variance: σ² > 0, exact.
-        least: κ ≥ 0, and at least 1 for both sides.
-        sides: ``two`` for |Z| ≥ κ, ``one`` for Z ≥ κ.
-        size: how many to draw.
-        source: where the words come from.
+    ``least`` is κ ≥ 0, and at least 1 for both sides.
 
     >>> from crowdtally.noise.source import system_words
     >>> gaussian_beyond(Fraction(1, 10**6), 7, "one", 3, system_words())
@@ -174,26 +156,25 @@ def _cells(law: CellLaw, n: int, source: WordSource) -> NDArray[np.int64]:
 
 def _accepted(law: CellLaw, n: int, source: WordSource) -> Integers:
     """Each the first accepted one of its own proposals."""
-    found, taken = _proposed(law, n, source)
+    drawn, taken = _proposed(law, n, source)
     rejected = np.flatnonzero(~taken)
     while rejected.size:
         again, taken = _proposed(law, rejected.size, source)
-        if again.dtype == object and found.dtype != object:
-            found = found.astype(object)
-        found[rejected] = again  # what is rejected again is overwritten
+        if again.dtype == object and drawn.dtype != object:
+            drawn = drawn.astype(object)
+        drawn[rejected] = again  # those rejected again are overwritten
         rejected = rejected[~taken]
-    return found
+    return drawn
 
 
 def _proposed(law: CellLaw, n: int, source: WordSource) -> tuple[Integers, Coins]:
-    """Proposals, and which of them are accepted."""
     cells = _cells(law, n, source)
     offsets = _offsets(law, n, source)
     return _integers(law, cells, offsets), _coins(law, cells, offsets, source)
 
 
 def _offsets(law: CellLaw, n: int, source: WordSource) -> Integers:
-    """Even on 0 … 2^shift − 1: how much farther from 0 than the nearest of the cell."""
+    """Uniform on 0 … 2^shift − 1: how much farther from 0 than the nearest of the cell."""
     if law.shift > 62:
         return uniforms_below(np.full(n, 1 << law.shift, dtype=object), source)
     return (source.words(n) & np.uint64((1 << law.shift) - 1)).view(np.int64)
@@ -219,7 +200,7 @@ def _coins(law: CellLaw, cells: NDArray[np.int64], offsets: Integers, source: Wo
 
 
 def _turns(law: CellLaw, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
-    """How many cells of its own side are nearer to 0, and which side: 1 is the negative one."""
+    """The number of cells nearer to 0 on its side, and the side: 1 is the negative one."""
     return (cells, 0) if len(law.starts) == 1 else (cells >> 1, cells & 1)
 
 

@@ -1,4 +1,7 @@
-"""Geometric, Laplace."""
+"""Exact geometric numbers, Pr[G=k] = (1−e^(−x))·e^(−xk), and discrete Laplace noise.
+
+``geometric.md`` and ``laplace.md`` have the proofs.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,12 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.balls import Rate, as_rate, precision, rational
 from crowdtally.noise.source import Uniform, Words, WordSource
 
-# One base-256 digit of a geometric number, by a table of certified boundaries.
-#
-# A digit is a monotone function of one uniform number U: it is k where b(k−1) ≤ U < b(k), b(k)
-# being its distribution function. The table holds, for each boundary, the words that are surely
-# below and surely at or above it; the few in between are *undecided*. For those, U is extended.
-# The table serves every law that is given by such boundaries (``gaussian_cells.py`` has another).
+# One base-256 digit of a geometric number is a monotone function of one uniform number U: it is k
+# where b(k−1) ≤ U < b(k), b(k) being its distribution function. A table holds, for each boundary,
+# the words that are surely below and surely at or above it; the few in between are *undecided*, and
+# U is extended. The table serves every law with such boundaries (``gaussian.py`` has another).
 
-# Past 64 bits of a word; a boundary then leaves one or two words undecided.
+# More than the 64 bits of a word, so that a boundary leaves one or two words undecided.
 _TABLE_BITS = 192
 _GUIDE_BITS = 14
 
@@ -35,13 +36,11 @@ class Stepped(Protocol):
     def boundaries(self, bits: int) -> Iterator[arb]:
         """Balls around b(0), b(1), …, at the precision in force, which is ``bits`` bits.
 
-        They end where no boundary is left, or where the next are nearer to 1 than balls can tell.
+        They end where no boundary is left, or where balls cannot separate the next from 1.
         """
-        ...
 
     def settle(self, uniform: Uniform, source: WordSource) -> int:
-        """The number that U stands for, U extended by as many words as that takes."""
-        ...
+        """The number of U, extended as far as needed."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class DigitLaw:
     """Pr[D=k] ∝ e^(−yk) with y = x·256^level, on 0..255 or, for the highest digit, on all k ≥ 0."""
 
     rate: Rate
-    """The rate x of the whole number."""
+    """x, of the whole number."""
     level: int
-    """The place of the digit: it counts 256^level."""
+    """The digit counts 256^level."""
     highest: bool
     """Whether the digit is unbounded. A closed table would make outputs impossible: ε infinite."""
 
@@ -67,7 +66,7 @@ class DigitLaw:
             yield -(-k * y).expm1() / total
 
     def digit(self, uniform: Uniform, bits: int) -> int | None:
-        """The digit if it is the same for every U of the interval, as ``bits`` bits can tell.
+        """The digit, if ``bits`` bits show that it is the same for every U of the interval.
 
         It is ⌊f(U)⌋ with f(u) = −log(1−uT)/y increasing, so f at both ends brackets it.
         """
@@ -83,7 +82,7 @@ class DigitLaw:
         return int(most) - 1
 
     def settle(self, uniform: Uniform, source: WordSource) -> int:
-        """The digit of U, extended by as many words as that takes."""
+        """The digit of U, extended as far as needed."""
         while (digit := self.digit(uniform, 256 + 4 * uniform.bits)) is None:
             uniform.extend(source)
         return digit
@@ -92,9 +91,9 @@ class DigitLaw:
 def thresholds(law: Stepped, width: int = 64) -> tuple[list[int], list[int]]:
     """For words of ``width`` bits: (first word not surely below, first word surely above) of b(k).
 
-    The first list has one entry more. For an unbounded law that is the first boundary no word is
-    surely above; for a bounded digit there is no boundary above 255, and the last word of all
-    stands in its place. Either way the words from there on are undecided, not closed.
+    The first list has one entry more: of an unbounded law the first boundary that no word is surely
+    above, of a bounded digit, which has no boundary above 255, the last word of all. The words from
+    there on are undecided, not closed.
     """
     last = (1 << width) - 1
     below: list[int] = []
@@ -111,7 +110,7 @@ def thresholds(law: Stepped, width: int = 64) -> tuple[list[int], list[int]]:
 
 
 class Table:
-    """A law made ready for arrays of words; everything that meets a word is uint64."""
+    """A law prepared for arrays of words; all that is compared with a word is uint64."""
 
     def __init__(self, law: Stepped, width: int = 64) -> None:
         self.law = law
@@ -126,7 +125,7 @@ class Table:
     def _guide(self, bits: int) -> tuple[NDArray[np.unsignedinteger], int]:
         """For each value of a word's leading bits: the digit, if they decide it, else the most.
 
-        The most is what its type can hold: of short tables a byte, which the cache likes.
+        The most is the largest number of its type, for short tables a byte, which the cache likes.
         """
         kind = np.uint8 if self.above.size <= 255 else np.uint16
         most = int(np.iinfo(kind).max)
@@ -137,7 +136,7 @@ class Table:
         return np.where(decided, digits, most).astype(kind), most
 
     def search(self, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The digits of ``words``, and the positions of those that one word does not decide."""
+        """The digits of ``words``, and the positions of undecided ones."""
         digits = np.searchsorted(self.above, words, side="right").astype(np.int64, copy=False)
         return digits, np.flatnonzero(words >= self.below[digits])
 
@@ -161,10 +160,7 @@ def table(law: Stepped) -> Table:
     return Table(law)
 
 
-# Exact geometric numbers: Pr[G=k] = (1−e^(−x))·e^(−xk) for k ≥ 0. The proof is in geometric.md.
-
-Integers = NDArray[Any]
-"""int64 where all values fit, else Python integers in an object array."""
+Integers = NDArray[Any]  # int64 where all values fit, else Python integers in an object array
 
 # Draws at a time: small enough for the cache, and the memory beside the result stays constant.
 BLOCK = 1 << 16
@@ -174,16 +170,13 @@ _BITS = 128
 def geometric(rate: Rate | Fraction, size: int, source: WordSource) -> Integers:
     """Returns ``size`` independent integers distributed as Pr[G=k] ∝ e^(−rate·k), k ≥ 0.
 
-    Args:
-        rate: x > 0, a rational or a real known by balls; a rate is 1/scale, not a scale.
-        size: how many to draw.
-        source: where the words come from.
+    A rate is 1/scale, not a scale.
 
     >>> from crowdtally.noise.source import system_words
     >>> geometric(Fraction(10**6), 3, system_words())
     array([0, 0, 0])
     """
-    tables = _tables(as_rate(rate))
+    tables = [table(law) for law in digit_laws(as_rate(rate))]
 
     def block(n: int) -> Integers:
         return _assemble([t.digits(source.words(n), source) for t in tables])
@@ -196,7 +189,7 @@ def digit_laws(rate: Rate) -> tuple[DigitLaw, ...]:
     """The laws of G's digits, lowest first; the last is unbounded.
 
     Any place may be the highest: G // 256^j is geometric of rate x·256^j. The first with a rate of
-    0.7 or more has a short table, and 0 is its likeliest digit.
+    0.7 or more has a short table.
     """
     level = 0
     with precision(_BITS):
@@ -205,10 +198,6 @@ def digit_laws(rate: Rate) -> tuple[DigitLaw, ...]:
             level += 1
     lower = (DigitLaw(rate, j, highest=False) for j in range(level))
     return (*lower, DigitLaw(rate, level, highest=True))
-
-
-def _tables(rate: Rate) -> tuple[Table, ...]:
-    return tuple(table(law) for law in digit_laws(rate))
 
 
 def _assemble(digits: list[NDArray[np.int64]]) -> Integers:
@@ -236,16 +225,10 @@ def in_blocks(
     return values
 
 
-# Exact discrete Laplace noise: Pr[X=k] ∝ e^(−|k|/b). The proof is in laplace.md.
-
-
 def discrete_laplace(scale: Fraction, size: int, source: WordSource) -> Integers:
     """Returns ``size`` independent integers distributed as Pr[X=k] ∝ e^(−|k|/scale).
 
-    Args:
-        scale: b > 0, exact. For counts that one user changes by at most L in all, L/ε.
-        size: how many to draw.
-        source: where the words come from.
+    The scale is L/ε for counts that one user changes by at most L in all.
 
     >>> from crowdtally.noise.source import system_words
     >>> discrete_laplace(Fraction(1, 10**6), 3, system_words())

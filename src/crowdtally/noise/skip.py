@@ -1,4 +1,7 @@
-"""Skip sampling of empty cells."""
+"""Skip sampling: each of N cells is included independently, at the cost of the included ones.
+
+``skip.md`` has the proof.
+"""
 
 from __future__ import annotations
 
@@ -15,37 +18,28 @@ from crowdtally.noise.bernoulli import bernoulli
 from crowdtally.noise.geometric import BLOCK, Integers, geometric
 from crowdtally.noise.source import WordSource
 
-# Skip sampling where a single hit is already unlikely: gaps would have millions of digits.
-#
-# See the last paragraph of skip.md.
-
 
 def rare_hits(p: Probability, cells: int, source: WordSource) -> list[int]:
-    """Returns which of 0..cells−1 are included, each independently with probability exactly ``p``.
+    """As ``hits`` for p in (0, 1), where one hit is unlikely: gaps would have millions of digits.
 
-    Whether there is any hit is one coin. Where there is one, the cells are halved: a coin says
-    whether the first half holds a hit, given that the whole does.
-
-    Args:
-        p: in (0, 1).
-        cells: how many cells there are.
-        source: where the words come from.
+    One coin decides whether there is any hit. If so, the cells are halved: a coin decides whether
+    the first half holds a hit, given that the whole does.
     """
-    found: list[int] = []
+    included: list[int] = []
     parts = [(0, cells, False)]  # where a part starts, its cells, whether it surely holds a hit
     while parts:
         start, length, holds = parts.pop()
         if not holds and (length == 0 or not bernoulli(_any(p, length), 1, source)[0]):
             continue
         if length == 1:
-            found.append(start)
+            included.append(start)
             continue
         half = length // 2
         first = bool(bernoulli(_any_of_half(p, half, length), 1, source)[0])
         parts.append((start + half, length - half, not first))
         if first:
             parts.append((start, half, True))
-    return found
+    return included
 
 
 def _any(p: Probability, cells: int) -> Real:
@@ -70,11 +64,9 @@ def _key(p: Probability) -> object:
     return p.key if isinstance(p, Real) else p
 
 
-# Skip sampling: each of N cells independently, at the cost of the included ones. See skip.md.
-
-# Up to so many cells a position and one more saturated gap stay in int64.
+# Up to this many cells a position and one more saturated gap stay in int64.
 _VECTOR_CELLS = 1 << 61
-# Below so many expected hits one coin says, almost always, that there is none.
+# With fewer expected hits one coin decides, almost always, that there is none.
 _RARE = 2.0**-32
 
 
@@ -82,11 +74,6 @@ def hits(p: Probability, cells: int, source: WordSource) -> Integers:
     """Returns which of 0..cells−1 are included, each independently with probability exactly ``p``.
 
     Sorted and distinct. Time and memory are those of the answer: ``cells`` may be 10^30.
-
-    Args:
-        p: a Fraction, or a real known by balls, in [0, 1].
-        cells: how many cells there are.
-        source: where the words come from.
 
     >>> from crowdtally.noise.source import system_words
     >>> from fractions import Fraction
@@ -122,10 +109,10 @@ def hit_blocks(p: Probability, cells: int, source: WordSource) -> Iterator[Integ
 
 
 def _walk(last: int, gaps: Integers, cells: int) -> tuple[Integers, bool]:
-    """The hits that ``gaps`` lead to from ``last``, cut at the end; and whether it was reached.
+    """The hits to which ``gaps`` lead from ``last``, up to the end; and whether it was reached.
 
     A gap of ``cells`` leads past the end from anywhere, so longer ones are cut to it. Then the
-    first position past the end is below 2^63, and those behind it, which may wrap, are not read.
+    first position past the end is below 2^63; those behind it, which may wrap, are not read.
     """
     if cells > _VECTOR_CELLS:
         return _walk_python(last, gaps, cells)
@@ -144,9 +131,9 @@ def _walk_python(last: int, gaps: Integers, cells: int) -> tuple[Integers, bool]
 
 
 def _block_size(p: Probability, left: int) -> int:
-    """About as many gaps as will be needed, from public numbers; the law does not depend on it.
+    """About the number of gaps that will be needed, from public numbers.
 
-    Gaps past the end are independent of the hits before it, so drawing some too many is harmless.
+    Gaps past the end are independent of the hits before it, so the law does not depend on it.
     """
     expected = min(_expected(p, left), float(BLOCK))
     return min(BLOCK, int(expected + 4 * math.sqrt(expected)) + 16)

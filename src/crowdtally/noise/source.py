@@ -1,4 +1,9 @@
-"""AES-CTR words, exact uniforms."""
+"""Random bits: uint64 words of AES-256-CTR, keyed by the operating system; exact uniforms.
+
+Everything in this package draws from a :class:`WordSource` that it is given. The only one shipped
+is :class:`SystemWords`, which takes no seed. (Seeded and scripted sources exist in the tests
+alone.)
+"""
 
 from __future__ import annotations
 
@@ -15,17 +20,11 @@ from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
 
-# Where random bits come from: uint64 words of AES-256-CTR, keyed by the operating system.
-#
-# Everything in this package draws from a :class:`WordSource` that it is given. The only one
-# shipped is :class:`SystemWords`; it takes no seed. (Seeded and scripted sources exist in the
-# tests alone.)
-
 Words = NDArray[np.uint64]
 
 _ZEROS = memoryview(bytes(8 << 16))
-# A fresh key every 8 GiB: far below the 2^64 blocks at which a cipher stops looking random, and
-# what a key could reveal if it leaked ends with it.
+# A fresh key every 8 GiB: far below the 2^64 blocks at which a cipher stops looking random, and a
+# leaked key could reveal no more than that.
 _WORDS_PER_KEY = 1 << 30
 
 _forks = 0
@@ -48,7 +47,7 @@ class WordSource(Protocol):
 
 
 class _Stream:
-    """One key: its cipher, and when to throw it away."""
+    """One key: its cipher, and how long it may be used."""
 
     def __init__(self, process: tuple[int, int]) -> None:
         self.process = process
@@ -67,9 +66,8 @@ class SystemWords:
     """Words of AES-256-CTR under keys from ``os.urandom``.
 
     Each thread has a key of its own, so threads share no state and need no lock. A forked child
-    drops the key it inherited: forks through Python are counted, forks from C change the process
-    id. Returns words distributed as independent uniform ones, up to an advantage that would break
-    AES-256.
+    drops its inherited key: forks through Python are counted, forks from C change the process id.
+    An algorithm that distinguishes the words from independent uniform ones breaks AES-256.
 
     >>> SystemWords().words(3).dtype
     dtype('uint64')
@@ -79,7 +77,6 @@ class SystemWords:
         self._local = threading.local()
 
     def words(self, n: int, /) -> Words:
-        """``n`` words, independent and uniform on 0..2^64−1; the array may be read-only."""
         if n < 0:
             raise UsageError("the number of words must not be negative.")
         most = len(_ZEROS) // 8
@@ -97,19 +94,15 @@ class SystemWords:
 
 @cache
 def system_words() -> SystemWords:
-    """The one source of this process."""
     return SystemWords()
 
 
-# One uniform number whose words are drawn when asked for, and exact uniform integers.
-
-
 class Uniform:
-    """A number U uniform on [0, 1), of which only the leading words are known yet.
+    """A number U uniform on [0, 1), whose words are drawn when they are needed.
 
-    Extending appends words to the *same* number. A function of U that is decided by some of its
-    words has the law of that function of a whole U, however many words it took: this is what makes
-    every sampler here exact, and a redraw in its place would not be.
+    Extending appends words to the *same* number. A function of U that some words decide has the law
+    of that function of the whole U, however many words it took: this makes every sampler here
+    exact, and a redraw would not be.
     """
 
     __slots__ = ("bits", "head")
@@ -118,10 +111,9 @@ class Uniform:
         self.head = head
         """The words so far, read as one integer."""
         self.bits = bits
-        """How many bits they have."""
 
     def extend(self, source: WordSource) -> None:
-        """Append one word: both ends of the interval move, U does not."""
+        """Append one word: the interval shrinks, U stays."""
         self.head = self.head << 64 | int(source.words(1)[0])
         self.bits += 64
 
@@ -159,10 +151,7 @@ def uniform_below(n: int, source: WordSource) -> int:
 
 
 def uniforms_below(bounds: NDArray[Any], source: WordSource) -> NDArray[Any]:
-    """Returns integers, the i-th distributed uniformly on 0..bounds[i]−1, independent.
-
-    Vectorised for integer arrays; object arrays (Python integers of any size) are drawn one by one.
-    """
+    """Returns independent integers, the i-th distributed uniformly on 0..bounds[i]−1."""
     if bounds.dtype == object:
         return np.array([uniform_below(int(n), source) for n in bounds], dtype=object)
     if not np.issubdtype(bounds.dtype, np.integer) or (bounds < 1).any():

@@ -1,4 +1,4 @@
-"""Column types and canonical text."""
+"""SQL for columns by how their types are known: canonical texts, ids, listed values, weights."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from crowdtally.errors import InputError, did_you_mean
 # How a column's type is known, and a reading of its values that does not depend on it.
 #
 # A stored schema (Parquet, a database's table) is a public fact. A frame's or view's type is not:
-# it was inferred from its rows, so that one user's value can change it for everybody. ``guest``
-# among integers makes a column text; a missing value makes pandas turn integers into floats. So a
-# column whose type was inferred *is* its canonical text, in which 7, 7.0 and '7' are one value:
-# ids, keys, listed values and expressions all read that text. Only a type that the curator
-# declares makes numbers and times of it, value by value: see ``typed``. The source's own value
-# stands beside it, under a name that no expression can reach.
+# it was inferred from its rows, so one user's value can change it for everybody (``guest`` makes a
+# column of integers text; a missing value makes pandas turn integers into floats). So a column of
+# inferred type *is* its canonical text, in which 7, 7.0 and '7' are one value: ids, keys, listed
+# values and expressions all read that text. Only a type that the curator declares makes numbers and
+# times of it, value by value: see ``types.typed``. The source's own value stands beside it, under a
+# name that no expression can reach.
 #
-# In a column whose type was *guessed*, integers pass through floats as soon as another row wants
-# it: by then those of 2^53 and beyond are not the records' own any more. They are left out
-# always: leaving them out only then would let one user's value decide about everybody's records.
+# In a column of *guessed* type one row can make floats of all integers; those of 2^53 and beyond
+# are then inexact. They are always left out: leaving them out only when that happened would let
+# one user's value decide about everybody's records.
 
 Knowledge = Literal["declared", "inferred", "guessed"]
 """How a type is known: from a stored schema; from the rows; from the rows, and through floats."""
 
-EXACT = 2**53
-"""From here on different integers are one float."""
-_INTEGERS = {
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+EXACT = 2**53  # from here on different integers are one float
+_UP_TO_64_BITS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
 }  # fmt: skip
+_INTEGERS = _UP_TO_64_BITS | {"HUGEINT", "UBIGINT", "UHUGEINT"}
 _FLOATS = ("DOUBLE", "FLOAT")
 _PLAIN = ("BOOLEAN", "DATE", "TIME", "TIMESTAMP", "UUID", "DECIMAL", "BLOB")
+_TEXT_KINDS = {"VARCHAR", "UUID", "BOOLEAN", "DATE"}
 
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """A column of a source, as far as it is known before a row is read."""
+    """What is known of a source's column before a row is read."""
 
     type: str
-    """Its type, by DuckDB's name; VARCHAR where it was inferred, if its values have a text."""
+    """DuckDB's name of the type; VARCHAR where it was inferred, if the values have a text."""
     declared: bool = True
     """Whether a stored schema or the curator declares the type."""
     own: str | None = None
@@ -51,22 +51,23 @@ class SourceColumn:
 
 
 def text_of(key: str) -> str:
-    """The column beside a join key that holds its canonical text."""
+    """The column beside a join key that holds its canonical text; no expression can name it."""
     return f"{key}\u001ftext"
 
 
 def own_of(column: str) -> str:
-    """The column beside a canonical text that holds the source's own value.
-
-    Both names are such that nobody gives them to a column, and expressions cannot read them.
-    """
+    """The column beside a canonical text with the source's own value; no expression can name it."""
     return f"{column}\u001fown"
+
+
+def as_text(value: str, sql_type: str) -> str:
+    return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
 
 
 def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | None:
     """SQL for a value as text that depends on the value, not on its column's type.
 
-    None where no value of the type can identify or be listed (a list, a map).
+    None for lists, maps and other types whose values can neither identify nor be listed.
 
     >>> canonical_text("x", "BIGINT", "inferred")
     'CAST(x AS VARCHAR)'
@@ -76,28 +77,32 @@ def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | Non
         within = f"{value} BETWEEN {1 - EXACT} AND {EXACT - 1}"
         return f"CASE WHEN {within} THEN {text} END" if knowledge == "guessed" else text
     if sql_type in _FLOATS:
-        # A missing value makes pandas widen the floats of all others: as wide ones they are read.
+        # A missing value makes pandas widen the floats of all rows, so all are read as wide ones.
         return _float_text(value if sql_type == "DOUBLE" else f"CAST({value} AS DOUBLE)")
     if sql_type == "VARCHAR":
         return _without_long_numbers(value) if knowledge == "guessed" else value
+    return _plain_text(value, sql_type) if sql_type.startswith(_PLAIN) else None
+
+
+def _plain_text(value: str, sql_type: str) -> str:
     if sql_type == "TIMESTAMP WITH TIME ZONE":
-        # The text of an instant in a zone says its local time: of an instant it must be one text.
+        # DuckDB writes an instant in local time; one instant must have one text in every zone.
         return f"CAST({value} AT TIME ZONE 'UTC' AS VARCHAR) || '+00'"
     text = f"CAST({value} AS VARCHAR)"
     if sql_type.startswith("TIMESTAMP"):
-        # Among times dates are times too, at midnight: one time of day makes times of all dates.
+        # One time of day in a column turns all its dates into times at midnight.
         return f"regexp_replace({text}, ' 00:00:00$', '')"
     if sql_type.startswith("DECIMAL") and not sql_type.endswith(",0)"):
         return f"rtrim(rtrim({text}, '0'), '.')"  # the scale too may come from another row
-    return text if sql_type.startswith(_PLAIN) else None
+    return text
 
 
 def identifying(text: str) -> str:
-    """SQL for a canonical text that tells who or which: null where it is a number with a fraction.
+    """SQL for a canonical text as an id: null where it is a number with a fraction.
 
-    Nobody is called 1.5: ids that are numbers are whole, and 1.5 is what is left of another one. By
-    its text, so that a ``guest`` among floats, which makes text of the column, changes nothing.
-    Also null: a spelling such as 1e+17, of a float that may have been several integers.
+    Ids that are numbers are whole: 1.5 is what is left of another id. The text decides, so that a
+    ``guest`` among floats, which makes the column text, changes nothing. Also null: a spelling such
+    as 1e+17, of a float that may have been several integers.
     """
     number, small = f"TRY_CAST({text} AS DOUBLE)", f"lower({text})"
     marks = f"replace(replace(replace({small}, '.', ''), 'e+', ''), 'e-', '') <> {small}"
@@ -107,7 +112,7 @@ def identifying(text: str) -> str:
 
 
 def _float_text(value: str) -> str:
-    """A whole number as that integer; what is not a number, or not exact, is null."""
+    """A float as text, a whole one as its integer; null where it is not exact or no number."""
     whole = (
         f"CASE WHEN abs({value}) < {EXACT} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR) END"
     )
@@ -116,43 +121,35 @@ def _float_text(value: str) -> str:
 
 
 def _without_long_numbers(value: str) -> str:
-    """Text, but null where it is an integer's plain spelling that floats do not hold exactly."""
+    """Text; null where it spells an integer that floats do not hold exactly."""
     long = f"regexp_full_match({value}, '-?[1-9][0-9]{{15,}}')"
     beyond = f"abs(TRY_CAST({value} AS DOUBLE)) >= {EXACT}"
     return f"CASE WHEN {long} AND {beyond} THEN NULL ELSE {value} END"
 
 
-_UP_TO_64_BITS = {
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
-}  # fmt: skip
-_INTEGER_TYPES = _UP_TO_64_BITS | {"HUGEINT", "UBIGINT", "UHUGEINT"}
-_AS_TEXT = {"VARCHAR", "UUID", "BOOLEAN", "DATE"}
-
-
 def require(name: str, schema: Collection[str], role: str, source: str) -> None:
-    """Raise unless the column exists; say which do."""
     if name not in schema:
         raise InputError(f"{source} has no column {name!r} ({role}). {did_you_mean(name, schema)}")
 
 
 def kind_of(sql_type: str) -> Kind | None:
     """Whether a column of this type is matched as text or as integers, if at all."""
-    if sql_type in _INTEGER_TYPES:
+    if sql_type in _INTEGERS:
         return "integer"
     # An ENUM's numbers depend on which values the whole file holds, so only its text is used.
-    return "text" if sql_type in _AS_TEXT or sql_type.startswith("ENUM") else None
+    return "text" if sql_type in _TEXT_KINDS or sql_type.startswith("ENUM") else None
 
 
 def same_key(first: str, second: str) -> bool:
-    """Whether two types have one equality, so that keys that differ in one differ in the other.
+    """Whether keys of two types are equal only where they are one value.
 
-    Between other types an engine converts, and several keys of one may equal a single key of the
-    other ('2020-01-01' and '2020-1-1' are one DATE): a record would find several partners.
+    Other types an engine converts, and several keys of one may equal a single key of the other
+    ('2020-01-01' and '2020-1-1' are one DATE): a record would find several partners.
 
     >>> same_key("INTEGER", "BIGINT"), same_key("VARCHAR", "DATE"), same_key("DATE", "DATE")
     (True, False, True)
     """
-    exact = _INTEGER_TYPES - {"UHUGEINT"}  # DuckDB compares HUGEINT with UHUGEINT as floats
+    exact = _INTEGERS - {"UHUGEINT"}  # DuckDB compares HUGEINT with UHUGEINT as floats
     return first == second or {first, second} <= exact
 
 
@@ -162,13 +159,13 @@ def text_and_integer(first: str, second: str) -> bool:
     >>> text_and_integer("VARCHAR", "BIGINT"), text_and_integer("VARCHAR", "DATE")
     (True, False)
     """
-    return "VARCHAR" in (first, second) and not {first, second}.isdisjoint(_INTEGER_TYPES)
+    return "VARCHAR" in (first, second) and not {first, second}.isdisjoint(_INTEGERS)
 
 
 def own(name: str, column: SourceColumn) -> tuple[str, str]:
     """SQL for the values that the source itself holds, and their type, which other rows may decide.
 
-    For lists, which are public, for weights, and to tell a missing value from one without a text.
+    For public lists, for weights, and to know a missing value from one without a text.
     """
     return (quoted(name), column.type) if column.own is None else (quoted(own_of(name)), column.own)
 
@@ -183,7 +180,7 @@ def identity(name: str, column: SourceColumn, role: str) -> str:
             "use text or integers (a float that came from missing values can be cast back)."
         )
     if kind == "text":
-        text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+        text = as_text(value, sql_type)
         return text if column.declared else identifying(text)
     # Narrow and wide columns hash a negative id differently: one width for all that fit it.
     return f"CAST({value} AS BIGINT)" if sql_type in _UP_TO_64_BITS else value
@@ -202,7 +199,7 @@ def identity_text(name: str, column: SourceColumn, role: str) -> str:
             f"column {name!r} ({role}) has type {shown(sql_type)}, which cannot be part of an id "
             "of several columns, or be looked up in --same-person: use text, integers or dates."
         )
-    text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    text = as_text(value, sql_type)
     return text if column.declared else identifying(text)
 
 
@@ -220,7 +217,7 @@ def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:
             '--context "NAME=CAST(floor(COLUMN) AS INTEGER)".'
         )
     if kind == "text":
-        return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+        return as_text(value, sql_type)
     if held == "integer":
         # A 128-bit id outside 64 bits cannot be in a list: null, hence outside the domain.
         return value if sql_type == "BIGINT" else f"TRY_CAST({value} AS BIGINT)"
@@ -234,7 +231,7 @@ def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:
 
 
 def refuse_hopeless(axis: Axis, column: SourceColumn) -> None:
-    """Refuse a list of which no value can be in a column whose declared type is integer."""
+    """Refuse a list of text, none of it an integer, for a column that is declared as integer."""
     if not column.declared or kind_of(column.type) != "integer" or axis.kind == "integer":
         return
     if all(plain_integer(text) is None for text in axis.values.tolist()):
@@ -245,7 +242,7 @@ def refuse_hopeless(axis: Axis, column: SourceColumn) -> None:
 
 
 def discovered(name: str, column: SourceColumn) -> str:
-    """SQL for values without a public list: in the type that a schema declares, else text."""
+    """SQL for values without a public list, in their declared type or as text."""
     value, sql_type = quoted(name), column.type
     kind = kind_of(sql_type)
     if kind is None:
@@ -264,28 +261,27 @@ def quantity(name: str, column: SourceColumn) -> str:
     whole column into floats or text, and 7, 7.0 and '7' must stay one quantity.
     """
     value, sql_type = quoted(name), column.type
-    if sql_type in ("DOUBLE", "FLOAT"):
+    if sql_type in _FLOATS:
         return _whole_float(value)
     if sql_type == "VARCHAR" or sql_type.startswith("DECIMAL"):
-        text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
         # Where numbers were floats once, as in a CSV file that pandas wrote, 2 is spelled 2.0.
-        return _digits(f"regexp_replace(trim({text}), '[.]0+$', '')")
+        return _digits(f"regexp_replace(trim({as_text(value, sql_type)}), '[.]0+$', '')")
     return whole_number(name, column, role="the quantity", of="at least 1")
 
 
 def whole_number(
     name: str, column: SourceColumn, role: str = "the weight", of: str = "persons"
 ) -> str:
-    """SQL for a weight: how many persons a row stands for; or for another whole number.
+    """SQL for a weight (how many persons a row stands for) or another whole number.
 
-    Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut
-    by a later step. Dropped, it would take them all away for one person more. So it is read from
-    the source's own value: a number of 2^53 and beyond may have no text.
+    A number beyond 64 bits is cut, here and by a later step. If its row were dropped instead, one
+    more person would take all of its persons away. The source's own value is read, because a number
+    of 2^53 and beyond may have no text.
     """
     value, sql_type = own(name, column)
     if sql_type == "VARCHAR":
         return _digits(value)
-    if sql_type in ("DOUBLE", "FLOAT") and column.own is not None:
+    if sql_type in _FLOATS and column.own is not None:
         return _whole_float(value)
     if kind_of(sql_type) != "integer":
         raise InputError(
@@ -299,7 +295,7 @@ def whole_number(
 
 
 def _whole_float(value: str) -> str:
-    """A float that is a whole number, as one; cut where it is beyond all that are told apart."""
+    """A whole float as an integer, cut where floats have no exact integers; else null."""
     # NaN exceeds everything, and an infinity is no whole number. From 2^53 on every float is one;
     # Spark's floor() is an integer, which has none so large.
     whole = f"({value} = floor({value}) OR {value} >= {2.0**53}) AND {value} BETWEEN 0 AND 1e300"
@@ -307,7 +303,7 @@ def _whole_float(value: str) -> str:
 
 
 def _digits(value: str) -> str:
-    """Text of digits alone, spaces around it aside, as a number; so long that it has none, cut."""
+    """Digits with spaces around them as an integer, cut where it is too long; else null."""
     bare = f"trim({value})"
     digits = f"{bare} <> '' AND translate({bare}, '0123456789', '') = ''"
     significant = f"ltrim({bare}, '0')"

@@ -1,4 +1,4 @@
-"""Frames and streams copied in blocks."""
+"""Frames and streams, read exactly; blocks of rows, read ahead."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Block = TypeVar("Block")
 
 
 def ahead(blocks: Generator[Block, None, None]) -> Generator[Block, None, None]:
-    """The same blocks in order, each fetched in another thread while the one before is used.
+    """The same blocks in order, each fetched by another thread while the last one is used.
 
-    What ``blocks`` raises is raised here, and it is closed when this generator is.
+    What ``blocks`` raises is raised here, and it is closed with this generator.
 
     >>> list(ahead(block for block in "abc"))
     ['a', 'b', 'c']
@@ -40,7 +40,7 @@ def ahead(blocks: Generator[Block, None, None]) -> Generator[Block, None, None]:
 
 @contextmanager
 def at_once(into: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """One transaction for all blocks: else each is first written to a log, and flushed."""
+    """One transaction for all blocks; otherwise each would go through a log and be flushed."""
     into.begin()
     try:
         yield
@@ -50,28 +50,26 @@ def at_once(into: duckdb.DuckDBPyConnection) -> Iterator[None]:
     into.commit()
 
 
-# Streams of Arrow batches (``__arrow_c_stream__``), copied once into a file of our own.
-#
-# A stream may give its rows a single time, and counting passes over them several times. What a
-# reader gave is kept for as long as the reader lives, so that a plan and two releases of one
-# reader see the same rows.
+# A stream of Arrow batches (``__arrow_c_stream__``) may give its rows only once, and counting reads
+# them several times: they are copied once. The copy lives as long as the reader, so that a plan and
+# two releases of one reader see the same rows.
 
-TABLE = "rows"
-"""The table of the copy."""
+TABLE = "rows"  # the table of the copy
+_READER = "reader.duckdb"
 _ONE_PASS = ("__next__", "read_next_batch", "read_next")
 _kept: dict[int, tempfile.TemporaryDirectory[str] | None] = {}
 
 
 def is_stream(held: object) -> bool:
-    """Whether an object offers Arrow batches."""
     return hasattr(type(held), "__arrow_c_stream__")
 
 
 def stored(held: Any, folder: Path, name: str) -> Path:
-    """A DuckDB file with the stream's rows: in ``folder``, or one that outlives it for a reader."""
+    """A DuckDB file with the stream's rows, in ``folder``; of a reader, one that outlives it."""
     if not any(hasattr(held, sign) for sign in _ONE_PASS) or not _can_be_watched(held):
-        _copy(held, folder / f"{name}.duckdb")
-        return folder / f"{name}.duckdb"
+        path = folder / f"{name}.duckdb"
+        _copy(held, path)
+        return path
     if id(held) not in _kept:
         _keep(held)
     private = _kept[id(held)]
@@ -80,24 +78,20 @@ def stored(held: Any, folder: Path, name: str) -> Path:
             f"the {_called(held)} failed when it was read before, and some of its rows are gone: "
             "make it anew."
         )
-    return _copy_in(private)
+    return Path(private.name) / _READER
 
 
 def _keep(held: Any) -> None:
-    """Copy what a reader gives once; nothing is kept of one that fails, but that it did."""
+    """Copy a reader's rows; if it fails, remember only that it did."""
     private = tempfile.TemporaryDirectory(prefix="crowdtally-")
     _kept[id(held)] = None
     weakref.finalize(held, _forget, id(held))
     try:
-        _copy(held, _copy_in(private))
+        _copy(held, Path(private.name) / _READER)
     except BaseException:
         private.cleanup()
         raise
     _kept[id(held)] = private
-
-
-def _copy_in(folder: tempfile.TemporaryDirectory[str]) -> Path:
-    return Path(folder.name) / "reader.duckdb"
 
 
 def _forget(number: int) -> None:
@@ -115,8 +109,15 @@ def _can_be_watched(held: object) -> bool:
 
 
 def _copy(held: Any, path: Path) -> None:
+    # By way of pyarrow, which knows more types, where it is installed.
+    through_pyarrow = find_spec("pyarrow") is not None
     try:
-        batches = _batches(held)
+        if through_pyarrow:
+            import pyarrow
+
+            batches = pyarrow.RecordBatchReader.from_stream(held)
+        else:
+            batches = held.__arrow_c_stream__()
     except Exception as error:  # whatever the object's own code raises, a value in its words
         raise InputError(
             f"the {_called(held)} offers Arrow batches and then refuses them "
@@ -129,26 +130,12 @@ def _copy(held: Any, path: Path) -> None:
             connection.register("incoming", batches)
             connection.execute(f"CREATE TABLE {TABLE} AS FROM incoming")
     except (duckdb.Error, NotImplementedError) as error:
+        advice = " More types are read with pyarrow: pip install 'crowdtally[frames]'."
         raise InputError(
             f"the {_called(held)} cannot be read to its end ({type(error).__name__}): what feeds "
             "it failed, or a column has a type that cannot be read. Cast such a column to text or "
-            f"to 64-bit integers, or leave it out.{_advice()}"
+            f"to 64-bit integers, or leave it out.{'' if through_pyarrow else advice}"
         ) from error
-
-
-def _batches(held: Any) -> Any:
-    """What DuckDB takes: by way of pyarrow, which knows more types, where it is installed."""
-    if find_spec("pyarrow") is None:
-        return held.__arrow_c_stream__()
-    import pyarrow
-
-    return pyarrow.RecordBatchReader.from_stream(held)
-
-
-def _advice() -> str:
-    if find_spec("pyarrow") is not None:
-        return ""
-    return " More types are read with pyarrow: pip install 'crowdtally[frames]'."
 
 
 def _called(held: object) -> str:
@@ -156,7 +143,7 @@ def _called(held: object) -> str:
 
 
 def ready(held: Any) -> tuple[Any, Knowledge | Mapping[str, Knowledge]]:
-    """The frame as DuckDB registers it, and how its types are known: from its rows, at best."""
+    """The frame as DuckDB registers it, and how its types are known: inferred at best."""
     if type(held).__module__.partition(".")[0] != "pandas":
         whole = held.collect() if type(held).__name__ == "LazyFrame" else held
         _refuse_same_names(getattr(whole, "column_names", getattr(whole, "columns", ())))
@@ -169,7 +156,7 @@ def ready(held: Any) -> tuple[Any, Knowledge | Mapping[str, Knowledge]]:
 
 
 def _refuse_same_names(columns: Iterable[object]) -> None:
-    """Refuse names that an engine takes for one: an expression would read another column."""
+    """Refuse names that differ in case alone: an expression would read the wrong column."""
     seen: dict[str, str] = {}
     for column in map(str, columns):
         if column.lower() in seen:
@@ -188,7 +175,7 @@ def _known(series: Any) -> Knowledge:
 
 
 def _is_loose(series: Any) -> bool:
-    """Whether the column holds Python objects: DuckDB would guess a type from a sample of them."""
+    """Whether the column holds Python objects, whose type DuckDB would guess from a sample."""
     dtype = getattr(series.dtype, "categories", series).dtype
     return bool(dtype == np.dtype(object))
 
@@ -199,7 +186,7 @@ def as_text(series: Any) -> Any:
 
 
 def _text(value: object) -> str | None:
-    """One object as text; None for a float that no integer, or more than one, may have become.
+    """One object as text; None for a float that may have been another integer, or is no number.
 
     >>> [_text(value) for value in (7, 7.0, np.int64(7), "07", True, 1.5, 2.0**53)]
     ['7', '7', '7', '07', 'true', '1.5', None]
@@ -216,8 +203,11 @@ def _text(value: object) -> str | None:
     return str(value)
 
 
+# Each object's text is the canonical text (``columns.py``) that a column of its kind would have.
+
+
 def _moment_text(moment: Any) -> str:
-    """As a column of times is read: see ``canonical``; an instant to the microsecond.
+    """A date and time; an instant in UTC, to the microsecond.
 
     >>> _moment_text(datetime(2024, 2, 29, 10, 0, 0, 500_000, UTC))
     '2024-02-29 10:00:00.5+00'
@@ -233,7 +223,7 @@ def _moment_text(moment: Any) -> str:
 
 
 def _clock(at: Any, nanoseconds: int = 0) -> str:
-    """A time of day, as a column of such is read.
+    """A time of day.
 
     >>> _clock(time(10, 0, 0, 500_000))
     '10:00:00.5'
@@ -243,7 +233,7 @@ def _clock(at: Any, nanoseconds: int = 0) -> str:
 
 
 def _decimal_text(number: Decimal) -> str | None:
-    """As a column of decimals is read, whose scale other rows may decide.
+    """A decimal without trailing zeros: in a column other rows may decide the scale.
 
     >>> [_decimal_text(Decimal(text)) for text in ("7.00", "-0.50", "1E+3", "-0.0", "NaN")]
     ['7', '-0.5', '1000', '0', None]
@@ -257,7 +247,7 @@ def _decimal_text(number: Decimal) -> str | None:
 
 
 def _bytes_text(value: bytes) -> str:
-    r"""As an engine writes bytes: ASCII that can be printed, and the others by their numbers.
+    r"""Printable ASCII, and other bytes by their numbers.
 
     >>> _bytes_text(b"it's\xff")
     'it\\x27s\\xFF'
@@ -273,11 +263,10 @@ _TEXTS: dict[type, Callable[[Any], str | None]] = {
     Decimal: _decimal_text,
     bytes: _bytes_text,
 }
-"""Objects whose own text is not the one that a column of them has."""
+"""Objects whose own text is not the canonical one."""
 
 
 def _float_text(number: float) -> str | None:
-    """As a column of floats is read: see ``canonical``."""
     if not isfinite(number) or (number.is_integer() and abs(number) >= EXACT):
         return None
     return str(int(number)) if number.is_integer() else str(number)

@@ -1,4 +1,4 @@
-"""CSV exactly, as text."""
+"""CSV files, read exactly: by the header, all columns as text, nothing guessed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ import numpy as np
 
 from crowdtally.errors import InputError
 
-# Whether the quotes of a CSV file pair up: DuckDB's single reader drops what follows if not.
-#
-# A quote that is never closed makes all rows after it one field, which ends with the file and is
-# dropped without a word. Several readers would notice, but they refuse valid files; so the file
-# is looked through here, before DuckDB reads it.
+# A quote that is never closed makes one field of all rows after it, and DuckDB's single reader
+# drops it without a word. Several readers would notice, but they refuse valid files; so the quotes
+# are checked here, before DuckDB reads the file.
 
 _BLOCK = 1 << 24
 _QUOTE = ord('"')
@@ -26,23 +24,23 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def opened(path: str, mode: str = "rb", **options: Any) -> Any:
-    """The file, unpacked where its name says that it is packed."""
+    """The file, unpacked if its name ends in .gz."""
     return (gzip.open if path.lower().endswith(".gz") else open)(path, mode, **options)
 
 
 def quotes_pair_up(path: str, delimiter: str, longest: int) -> bool:
     """Whether each quote that opens a field is closed at its end; a row has ``longest`` bytes."""
     with opened(path) as file:
-        found = _by_counting(file, delimiter)
-    return _by_reading(path, delimiter, longest) if found is None else found
+        paired = _by_counting(file, delimiter)
+    return _by_reading(path, delimiter, longest) if paired is None else paired
 
 
 def _by_counting(file: BinaryIO, delimiter: str) -> bool | None:
-    """Quotes open and close by turns, if each opens at a field's start; None where one does not.
+    """Whether the number of quotes is even; None where one opens elsewhere than at a field's start.
 
     A quote within quotes is doubled: it closes and opens again at once. One in the middle of a
-    field without quotes is just a character, and then counting does not tell. What follows a
-    closing quote is DuckDB's to check.
+    field without quotes is just a character, and then counting does not decide. DuckDB checks what
+    follows a closing quote.
     """
     may_precede = np.zeros(256, dtype=bool)
     may_precede[list(f'{delimiter}\n\r"'.encode())] = True
@@ -50,20 +48,17 @@ def _by_counting(file: BinaryIO, delimiter: str) -> bool | None:
     block = file.read(_BLOCK).removeprefix(_MARK)
     while block:
         following = file.read(_BLOCK)
-        if b'"' not in block:  # as most are
-            block, last = following, block[-1:]
-            continue
-        data = np.frombuffer(last + block, np.uint8)
-        quotes = 1 + np.flatnonzero(data[1:] == _QUOTE)
-        if not may_precede[data[quotes[inside::2] - 1]].all():
-            return None
-        inside = (inside + len(quotes)) % 2
+        if b'"' in block:
+            data = np.frombuffer(last + block, np.uint8)
+            quotes = 1 + np.flatnonzero(data[1:] == _QUOTE)
+            if not may_precede[data[quotes[inside::2] - 1]].all():
+                return None
+            inside = (inside + len(quotes)) % 2
         block, last = following, block[-1:]
     return not inside
 
 
 def _by_reading(path: str, delimiter: str, longest: int) -> bool:
-    """The same by reading every field."""
     limit = csv.field_size_limit(longest)
     try:
         with opened(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
@@ -76,10 +71,7 @@ def _by_reading(path: str, delimiter: str, longest: int) -> bool:
     return True
 
 
-# CSV as DuckDB reads it here: by the header, all columns as text, nothing guessed.
-
-LONGEST_ROW = 2**26
-"""Bytes of a row beyond which a CSV file is refused."""
+LONGEST_ROW = 2**26  # bytes of a row beyond which a CSV file is refused
 _BUFFER = 2**27
 _DELIMITERS = ",\t;|"
 
@@ -87,8 +79,7 @@ _DELIMITERS = ",\t;|"
 def rows_of(paths: tuple[str, ...], *, checked: bool = True) -> str:
     """SQL that reads the files as records: empty fields are null.
 
-    With ``checked`` the whole files are looked through first, for quotes that do not pair up; else
-    their headers alone are read.
+    With ``checked`` the quotes of the whole files are checked first; else only headers are read.
     """
     delimiter, columns = common_header(paths)
     for path in paths if checked else ():
@@ -114,7 +105,7 @@ def _declared(columns: Iterable[str]) -> str:
 
 
 def _alone() -> str:
-    """One reader for a file: several would guess, from wherever they start, where a row begins.
+    """One reader for a file: several would have to guess where a row begins.
 
     In quoted text of several lines they guess wrong, depending on how long other rows are.
     """
@@ -137,7 +128,7 @@ def _require_paired_quotes(path: str, delimiter: str) -> None:
 
 
 def common_header(paths: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The delimiter and the column names of CSV files, which must have them in common."""
+    """The delimiter and column names of CSV files, which must have the same names."""
     headers = {path: _header(path) for path in paths}
     delimiter, columns = headers[paths[0]]
     for path, (_, other) in headers.items():
@@ -156,7 +147,7 @@ def _header(path: str) -> tuple[str, list[str]]:
 
 
 def header_of(line: str, path: str) -> tuple[str, list[str]]:
-    """The delimiter and the column names that a first line gives."""
+    """The delimiter and column names of a first line."""
     delimiter = max(_DELIMITERS, key=line.count)
     columns = next(csv.reader([line], delimiter=delimiter), [])
     if not columns or "" in columns or len(set(columns)) != len(columns):
@@ -167,7 +158,7 @@ def header_of(line: str, path: str) -> tuple[str, list[str]]:
 
 
 def files(paths: Iterable[str]) -> str:
-    """Files by their names: DuckDB would take ``day[1].csv`` for a pattern, and read ``day1.csv``.
+    """Names as SQL: of ``day[1].csv`` DuckDB would make a pattern, and read ``day1.csv``.
 
     >>> files(["day[1].csv"])
     "'day[[]1].csv'"

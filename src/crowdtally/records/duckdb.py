@@ -1,4 +1,4 @@
-"""DuckDBEngine, its errors and compiler."""
+"""DuckDB as an engine, its compiler for Ibis expressions, and its errors in our words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType, TracebackType
 from typing import Any
 
 import duckdb
@@ -26,7 +25,7 @@ from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.records import csv, engine, matching
 from crowdtally.records import open as opening
 from crowdtally.records.columns import SourceColumn
-from crowdtally.records.engine import Kept, MemoryFullError, carried, census
+from crowdtally.records.engine import NO_TYPES, Kept, MemoryFullError, Types, carried, census
 from crowdtally.records.expressions.check import spans
 from crowdtally.records.locate import Located
 from crowdtally.records.open import Opened
@@ -81,7 +80,7 @@ def _translate(error: duckdb.Error, doing: str) -> CrowdtallyError:
 
 
 def _file(text: str) -> str:
-    """Which of several files DuckDB speaks of: its own words, unless a record imitates them."""
+    """The file that DuckDB's message names last, if it exists: a record may imitate the words."""
     named = re.findall(r"^ *file *= *(.+)$", text, flags=re.MULTILINE)
     return f" of {named[-1]!r}" if named and Path(named[-1]).is_file() else ""
 
@@ -105,17 +104,15 @@ class ExactDuckDBCompiler(DuckDBCompiler):  # type: ignore[misc]  # Ibis has no 
 
 compiler = ExactDuckDBCompiler()
 
-# DuckDB, embedded: opens sources, runs Ibis expressions, keeps its messages free of values.
-#
-# Expressions are compiled by Ibis and run through DuckDB's own interface, so the two libraries'
-# releases need not match.
+# Ibis compiles expressions and DuckDB's own interface runs them, so that any releases of the two
+# go together.
 
 _OUTSIDE_TRY = "common_subexpressions,in_clause"
 """Optimisers that compute a part of an expression outside its TRY: a value that it cannot take
 would stop the release instead of dropping its record."""
 _BY_OTHER_ROWS = "statistics_propagation"
-"""The optimiser that leaves out a part where a column's smallest and largest value decide another:
-one user's value would decide whether another's cast may fail."""
+"""The optimiser that leaves out a part by a column's smallest and largest values: one user's value
+would decide whether another's cast may fail."""
 _SHORT = 8  # values; to search through more of them takes longer than a join
 _PLACE_MACRO = "CREATE MACRO crowdtally_place(l, x) AS map(l, range(len(l)))[x]"
 _LARGEST_HEAP = 100_000  # DuckDB refuses a million; with so many a window is no slower
@@ -131,7 +128,9 @@ class DuckDBEngine:
         self, reach: Reach = opening.opened, settings: Mapping[str, str] | None = None
     ) -> None:
         self._reach = reach
-        limited = _limited()
+        share, limited = memory.share(), dict[str, str]()
+        if share is not None:  # DuckDB knows the machine's memory, and no limit on this process
+            limited = {"threads": str(share.threads), "memory_limit": f"{share.memory >> 20} MiB"}
         self._folder = tempfile.TemporaryDirectory(prefix="crowdtally-")
         self._connection = duckdb.connect(
             ":memory:",
@@ -154,42 +153,35 @@ class DuckDBEngine:
     def __enter__(self) -> DuckDBEngine:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
         self._folder.cleanup()
 
-    # ---- sources -------------------------------------------------------------------------------
-
     def open(
-        self,
-        located: Located,
-        name: str,
-        keys: Iterable[str] = (),
-        types: Mapping[str, str] = MappingProxyType({}),
+        self, located: Located, name: str, keys: Iterable[str] = (), types: Types = NO_TYPES
     ) -> dict[str, SourceColumn]:
         label = located.label or "the records"
         if located.needs_spark:
             raise UsageError(f"{located.label or 'a Spark DataFrame'} is read by --engine spark.")
         with translated(f"opening {label}"), self._copying_in_utc():
-            found = self._reach(self._connection, located, name, Path(self._folder.name))
-            self._held.append(found.keep)
-            held = self._types(found.rows)
-            self._rows[name] = opening.rows_of(self._connection, located, found, len(held))
+            source = self._reach(self._connection, located, name, Path(self._folder.name))
+            self._held.append(source.keep)
+            held = self._types(source.rows)
+            self._rows[name] = opening.rows_of(self._connection, located, source, len(held))
             columns: dict[str, SourceColumn] = {}
             shown: dict[str, str] = {}
             for column, kind in held.items():
-                stored = Stored(column, *opening.bare(column, kind), found.of(column))
+                stored = Stored(column, *opening.bare(column, kind), source.of(column))
                 sql, columns[column] = view_of(stored, types.get(column), key=column in keys)
                 shown |= sql
-            as_it_is = located.kind in ("parquet", "csv") and opening.all_plain(held)
-            if as_it_is and types.keys().isdisjoint(held):
+            plain = located.kind in ("parquet", "csv") and opening.all_plain(held)
+            if plain and types.keys().isdisjoint(held):
                 shown = {alias: sql for alias, sql in shown.items() if alias not in held}
-                listed = ["*", *_aliased(shown)]
+                listed = ["*"]
             else:
-                listed = _aliased(shown)
-            self.define(name, f"SELECT {', '.join(listed)} FROM {found.rows}", label)
+                listed = []
+            listed += [f"{sql} AS {quoted(alias)}" for alias, sql in shown.items()]
+            self.define(name, f"SELECT {', '.join(listed)} FROM {source.rows}", label)
         return columns
 
     def in_zone(self, zone: str) -> None:
@@ -198,7 +190,7 @@ class DuckDBEngine:
 
     @contextmanager
     def _copying_in_utc(self) -> Iterator[None]:
-        """What is copied out of a database is what is stored there, whatever zone is asked for."""
+        """Copies of a database's rows must not depend on the zone that is asked for."""
         zone = self._zone
         self.in_zone(UTC)
         try:
@@ -207,12 +199,10 @@ class DuckDBEngine:
             self.in_zone(zone)
 
     def define(self, name: str, query: str, of: str = "the records") -> None:
-        """Define a view by SQL; ``of`` is what a message says it shows."""
         with translated(f"reading {of}"):
             self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}")
 
     def schema(self, name: str) -> dict[str, str]:
-        """Columns and DuckDB types of a table or view."""
         return self._types(quoted(name))
 
     def _types(self, rows: str) -> dict[str, str]:
@@ -227,10 +217,7 @@ class DuckDBEngine:
         return self.load(name, {"value": axis.values, "code": np.arange(len(axis))})
 
     def place_in(self, value: ibis.Value, axis: Axis) -> ibis.Value | None:
-        """The place of a value in a short list of texts, looked up in a constant.
-
-        Where a column is stored by a dictionary, DuckDB looks up each of its entries once.
-        """
+        """In a short list of texts: of a dictionary-encoded column each entry is looked up once."""
         if axis.kind != "text" or len(axis) > _SHORT:
             return None
         listed = ibis.literal(axis.values.tolist(), type="array<string>")
@@ -246,10 +233,7 @@ class DuckDBEngine:
         return self.table(name)
 
     def check_row_wise(self, sql: str, what: str, clause: str) -> None:
-        """Refuse parts of dates that are asked of an interval or of a time of day.
-
-        Expressions that were let pass are computed as they stand, for each row by itself.
-        """
+        """Refuse parts of dates that are asked of an interval or of a time of day."""
         names, arguments = spans(sql)
         with translated("reading the columns"):
             types = self._types(f"(SELECT {arguments} FROM {clause})").values() if names else ()
@@ -264,11 +248,11 @@ class DuckDBEngine:
         self._refuse_constants(sql, what, clause)
 
     def _refuse_constants(self, sql: str, what: str, clause: str) -> None:
-        """Refuse what DuckDB, when it plans, cannot compute for any row, as IF('x', a, b)."""
+        """Refuse an expression that DuckDB cannot even plan, such as IF('x', a, b)."""
         try:
             self._connection.execute(f"EXPLAIN SELECT TRY({sql}) FROM {clause}").fetchall()
         except (duckdb.BinderException, duckdb.CatalogException):
-            return  # of types: what to declare is found out by a probe
+            return  # a type that does not fit: a probe finds out what to declare
         except duckdb.Error as error:
             raise UsageError(
                 f"{what} cannot be computed for any record: a constant in it is not of the type "
@@ -277,27 +261,24 @@ class DuckDBEngine:
             ) from error
 
     def column(self, name: str, column: str) -> NDArray[np.int64] | NDArray[np.object_] | None:
-        """All values of a public list's column in its order; None where one is null."""
+        """A public list's values, in order; None where one is null."""
         fetched = self._connection.execute(f"SELECT {quoted(column)} FROM {quoted(name)}")
         values = fetched.fetchnumpy()[column]
         return None if isinstance(values, np.ma.MaskedArray) and values.mask.any() else values
 
     def arrow(self, query: str) -> Any:
-        """A query's result as an Arrow table, for another engine to take."""
         with translated("reading"):
             return self._connection.sql(query).to_arrow_table()
-
-    # ---- expressions ---------------------------------------------------------------------------
 
     def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
         return matching.duckdb_hash(key, columns)
 
     def least(self, table: ibis.Table, limit: int) -> Kept:
-        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
+        """Each user's ``limit`` smallest priorities, as ``engine.least`` defines them.
 
-        DuckDB's ``min(x, n)`` keeps a small heap per user where a window sorts all records; it
-        returns the priorities alone, so it serves only where they carry the cell. It passes over
-        nulls, and what it saw is counted beside it.
+        DuckDB's ``min(x, n)`` keeps a small heap per user, where a window sorts all records. It
+        returns priorities alone, so it serves only where they carry the cell. It ignores nulls; the
+        rows are counted beside it.
         """
         if "cell" in table.columns or limit > _LARGEST_HEAP:
             return Kept(engine.least(table, limit))
@@ -315,12 +296,9 @@ class DuckDBEngine:
 
     def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
         # DuckDB adds integers up in 128 bits, which NumPy would receive as floats.
-        columns = ", ".join(
-            f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}"
-            if kind.is_integer()
-            else quoted(name)
-            for name, kind in expression.schema().items()
-        )
+        whole = [quoted(name) for name, kind in expression.schema().items() if kind.is_integer()]
+        casts = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in whole)
+        columns = f"* REPLACE ({casts})" if casts else "*"
         with translated("counting the records"):
             query = f"SELECT {columns} FROM ({self.sql(expression)})"
             return dict(self._connection.execute(query).fetchnumpy())
@@ -333,46 +311,27 @@ class DuckDBEngine:
         return ibis.table(expression.schema(), name=name)
 
     def forget(self) -> None:
-        """Drop all that was computed into temporary tables: no expression may rest on it now."""
-        rows = self._connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE temporary"
-        ).fetchall()
-        for (name,) in rows:
+        """Drop all temporary tables; no expression may use one afterwards."""
+        tables = "SELECT table_name FROM duckdb_tables() WHERE temporary"
+        for (name,) in self._connection.execute(tables).fetchall():
             self._connection.execute(f"DROP TABLE {quoted(name)}")
 
     def store(self, expression: ibis.Table, path: Path) -> None:
-        """Compute into a Parquet file, for other engines to count."""
+        """Write to a Parquet file, for other engines to count."""
         with translated("reading the records"):
             self._connection.execute(
                 f"COPY ({self.sql(expression)}) TO {csv.text(str(path))} (FORMAT parquet)"
             )
 
     def parts(self) -> int:
-        """Into how many parts, by user, the records are cut so that the work fits the memory."""
-        (limit,) = self._one("SELECT current_setting('memory_limit')")
+        query = "SELECT current_setting('memory_limit')"
+        with translated("reading"):
+            ((limit,),) = self._connection.execute(query).fetchall()
         return opening.parts(self._rows.get("source", 0), opening.in_bytes(str(limit)))
 
     @staticmethod
     def sql(expression: ibis.Table) -> str:
-        """The expression in DuckDB's SQL."""
         return str(compiler.to_sqlglot(expression).sql(dialect="duckdb"))
-
-    def _one(self, query: str) -> tuple[object, ...]:
-        with translated("reading"):
-            (row,) = self._connection.execute(query).fetchall()
-        return tuple(row)
-
-
-def _limited() -> dict[str, str]:
-    """DuckDB knows the machine's memory, and not a smaller limit on this process."""
-    share = memory.share()
-    if share is None:
-        return {}
-    return {"threads": str(share.threads), "memory_limit": f"{share.memory // 2**20} MiB"}
-
-
-def _aliased(shown: Mapping[str, str]) -> list[str]:
-    return [f"{sql} AS {quoted(alias)}" for alias, sql in shown.items()]
 
 
 # Names for Ibis to call.

@@ -1,10 +1,10 @@
-"""Engine protocol; row vocabulary; dropped rows."""
+"""The protocol of an engine, the words in which rules speak about rows, and dropped rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Protocol, Self, TypeAlias
 
 import ibis
@@ -16,20 +16,18 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.records.columns import SourceColumn
 from crowdtally.records.locate import Located
 
-# The words in which rules speak about records: rows, columns and a few row-wise functions.
-#
-# This is Ibis, under names of our own, so that Ibis itself is imported inside the engine alone.
+# Ibis under names of our own, so that rules need not import it.
 
 Rows: TypeAlias = ibis.Table
 """Rows that an engine holds or can compute; none of them is in this process."""
-Column: TypeAlias = ibis.Value
-"""One value for each row."""
+Column: TypeAlias = ibis.Value  # one value for each row
+Types: TypeAlias = Mapping[str, str]
+"""The type that the curator declares for each of some columns, by its name in ``types.TYPES``."""
+NO_TYPES: Types = MappingProxyType({})
 
-_LOW = 20
-"""The bits of a weight that are added up apart."""
+_LOW = 20  # the low bits of a weight, which are added up separately
 _HELD = 61
-HELD_AT = 1 << _HELD
-"""What sums of weights are held at."""
+HELD_AT = 1 << _HELD  # the largest result of a sum of weights
 
 
 @dataclass(frozen=True)
@@ -39,14 +37,12 @@ class Kept:
     rows: Rows
     """(user, cell) of each record that is kept."""
     census: Rows | None = None
-    """One row that counts all rows, as ``census.census`` does; None where that is to be done by
-    a look of its own at the rows."""
+    """The one row of :func:`census`; None where the rows must be read once more to count them."""
     shared: Rows | None = None
-    """The part that both rest upon, to be computed once."""
+    """The part that both depend on, to be computed once."""
 
 
 def constant(number: int) -> Column:
-    """The same whole number for each row."""
     return ibis.literal(number, type="int64")
 
 
@@ -62,10 +58,10 @@ def sum_of(column: Column) -> Column:
 
 
 def held_sum(column: Column) -> Column:
-    """The sum of weights of 0 … 2^40, exact below 2^61 and held there; in 64 bits for any rows.
+    """The sum of weights of 0 … 2^40, exact below 2^61 and at most 2^61; in 64 bits for any rows.
 
-    For sums over users, whose number nobody knows before the charge: none of them can fail after
-    it. The lower 20 bits and the rest are added up apart, and the sum of the rest is held at 2^41.
+    The number of users is unknown before the charge, and no sum over them may overflow after it.
+    The lower 20 bits and the rest are added up separately, and the sum of the rest is cut at 2^41.
     Each part of a weight moves the result by that part or less, so no user moves it by more than
     she moves the sum. Weights up to 2^52 are added up as well where they are fewer than 2^30.
     """
@@ -77,8 +73,8 @@ def held_sum(column: Column) -> Column:
 def in_64_bits(column: Column) -> Column:
     """A whole number that fits, in 64 bits.
 
-    DuckDB adds numbers up in 128 bits, in which every later division is slow; to Ibis a sum has 64
-    bits already, so that a plain cast would be dropped.
+    DuckDB adds up in 128 bits, in which every later division is slow. Ibis takes a sum for one of
+    64 bits and would drop a plain cast.
     """
     return column.cast("decimal(19, 0)").cast("int64")
 
@@ -88,17 +84,17 @@ def smaller(first: Column, second: Any) -> Column:
 
 
 def either(condition: Column, then: Column, otherwise: Column) -> Column:
-    """``then`` where the condition holds, else ``otherwise``."""
+    """``then`` where the condition is true; ``otherwise`` where it is false or null."""
     return ibis.ifelse(condition, then, otherwise)
 
 
 def standing_on(rows: Rows, part: Rows, held: Rows) -> Rows:
-    """The same rows, computed from a part of them that is already held."""
+    """The same rows, computed from a part of them that is materialised already."""
     return rows if held is part else rows.op().replace({part.op(): held.op()}).to_expr()
 
 
 class MemoryFullError(CrowdtallyError):
-    """The memory does not hold the work; in smaller parts it may."""
+    """The work does not fit the memory; in smaller parts it may."""
 
 
 class Engine(Protocol):
@@ -110,53 +106,43 @@ class Engine(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
     def open(
-        self,
-        located: Located,
-        name: str,
-        keys: Iterable[str] = (),
-        types: Mapping[str, str] = MappingProxyType({}),
+        self, located: Located, name: str, keys: Iterable[str] = (), types: Types = NO_TYPES
     ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns.
 
-        A column whose type was inferred is its canonical text, unless ``types`` declares one of
-        ``typed.TYPES``. Beside each of ``keys`` stands its text.
+        A column whose type was inferred is its canonical text, unless ``types`` declares its type.
+        Beside each of ``keys`` stands its text.
         """
 
     def in_zone(self, zone: str) -> None:
         """Turn times into days and hours in this zone from now on.
 
-        What was opened before or after keeps its instants, and its texts: a zone decides
-        what expressions make of a time, never whose record it is.
+        A zone decides what expressions make of a time, never whose record it is: the instants and
+        texts of sources stay the same.
         """
 
     def define(self, name: str, query: str, of: str = "the records") -> None:
-        """Define a view by a query in DuckDB's SQL; ``of`` is what a message says it shows."""
+        """Define a view by a query in DuckDB's SQL; messages call its rows ``of``."""
 
     def schema(self, name: str) -> dict[str, str]:
-        """Columns and SQL types of a table or view, in DuckDB's names for types."""
+        """Columns of a table or view, and DuckDB's names of their types."""
 
-    def table(self, name: str) -> ibis.Table:
-        """A table or view as an expression."""
+    def table(self, name: str) -> ibis.Table: ...
 
     def load_axis(self, name: str, axis: Axis) -> ibis.Table:
         """A table (value, code) of a public list."""
 
     def place_in(self, value: ibis.Value, axis: Axis) -> ibis.Value | None:
-        """The place of a value in a public list, null where it has none, by an expression.
-
-        None where a join with :meth:`load_axis` is as quick.
-        """
+        """The place of a value in a public list, or null; None where a join is as quick."""
 
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
         """A table of public or already released columns."""
 
     def check_row_wise(self, sql: str, what: str, clause: str) -> None:
-        """Refuse an expression that this engine does not compute as it stands, row by row.
+        """Refuse an expression that this engine would not compute for each row by itself.
 
         ``clause`` is what follows FROM: it decides the types of the columns.
         """
@@ -165,13 +151,9 @@ class Engine(Protocol):
         """A hash of (key, columns) in 0 … 2^63 − 1; nulls are values like any other."""
 
     def least(self, table: ibis.Table, limit: int) -> Kept:
-        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
+        """Each user's ``limit`` smallest priorities, as :func:`least` defines them."""
 
-        Rows without a user, a priority or a cell are not kept.
-        """
-
-    def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
-        """The result's integer columns."""
+    def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]: ...
 
     def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
         """The result's columns, text as object arrays."""
@@ -182,22 +164,18 @@ class Engine(Protocol):
     def parts(self) -> int:
         """Into how many parts, by user, the records are cut so that the work fits the memory.
 
-        From what is known about the view ``source`` without reading it: footers, catalogues,
-        bytes. It may be too few: then the work raises :class:`MemoryFullError`.
+        From the sizes in footers and catalogues, or a file's bytes; no record is read. It may be
+        too few: then the work raises :class:`MemoryFullError`.
         """
 
 
-# How many rows fall out, counted in the same pass as what is kept.
+# Dropped rows are counted in the same pass as kept ones.
 #
-# Prepared rows are *all* rows of the source for which its condition holds: one outside the domain
-# has no cell (null), one of nobody has no user. An aggregate that groups them carries two numbers
-# along, ``rows`` and ``inside`` (those that have a cell), so that one result says both what is
-# counted and what is not.
-#
-# Nothing without a user or without a cell is ever kept or counted.
+# Prepared rows are *all* rows of the source for which its condition holds. Their cell is null
+# outside the domain, and their user may be null; such a row is never kept or counted. An aggregate
+# carries two numbers along: ``rows``, and ``inside`` (those that have a cell).
 
-CARRIED = ("rows", "inexact")
-"""The numbers that rows carry along after equal ones were put together."""
+CARRIED = ("rows", "inexact")  # the numbers that stay with rows after equal ones were grouped
 
 
 @dataclass(frozen=True)
@@ -207,11 +185,10 @@ class Dropped:
     rows: int
     """All rows of the source; with a condition, those for which it holds."""
     without_user: int
-    """Rows whose user is null."""
     outside: int
     """Rows with a user but an item or context outside the lists, or no partner in a join."""
     inexact: int = 0
-    """Rows of both kinds that hold a value which a column without a schema cannot vouch for."""
+    """Rows of both kinds with a value that may be inexact, in a column of inferred type."""
 
     @classmethod
     def of(cls, counted: Mapping[str, NDArray[np.int64]]) -> Dropped:
@@ -226,7 +203,7 @@ class Dropped:
 
 
 def carried(table: Rows, cell: Column) -> dict[str, Column]:
-    """What an aggregate carries along; ``cell`` is null for each row outside the domain."""
+    """The numbers that an aggregate carries along; ``cell`` is null outside the domain."""
     inexact = {"inexact": _sum(table.inexact)} if "inexact" in table.columns else {}
     if "rows" in table.columns:
         return {"rows": _sum(table.rows), "inside": _sum(_where(cell, table.rows))} | inexact
@@ -239,10 +216,7 @@ def cell_parts(rows: Rows) -> list[str]:
 
 
 def grouped(rows: Rows) -> Rows:
-    """(user, cell) → (user, cell, rows[, inexact]): equal ones once, nulls as well.
-
-    With a quantity, ``quantity`` is that of all rows of a user in a cell together.
-    """
+    """Group (user, cell), nulls as well; a user's quantities in a cell are added up."""
     numbers = carried(rows, rows.cell)
     del numbers["inside"]  # all of a cell's rows are inside, and none of those without a cell
     if "quantity" in rows.columns:
@@ -251,12 +225,12 @@ def grouped(rows: Rows) -> Rows:
 
 
 def countable(same: Rows) -> Rows:
-    """Those that have a user and a cell."""
+    """Rows that have a user and a cell."""
     return same.filter(same.user.notnull(), same.cell.notnull())
 
 
 def census(table: Rows) -> Rows:
-    """All rows, or an aggregate that carries their numbers along → one row that adds them up."""
+    """One row that counts all rows, or adds up the numbers that an aggregate carries along."""
     if "rows" not in table.columns:
         table = table.mutate(rows=constant(1))
     rows = table.rows
@@ -279,12 +253,11 @@ def _sum(column: Column) -> Column:
 
 
 def least(table: ibis.Table, limit: int) -> ibis.Table:
-    """The ``limit`` rows of each user that come first by priority, then by cell, part by part.
+    """The ``limit`` rows of each user that come first by priority, then by cell.
 
-    Rows without a user, a priority or a cell are none of them.
-
-    Rows that are equal in both are interchangeable, so ``row_number`` (never ``rank``, which
-    would keep all of them) picks the same multiset however the engine orders them.
+    Rows without a user, a priority or a cell are not kept. Rows that are equal in both are
+    interchangeable: ``row_number`` picks the same multiset however the engine orders them, and
+    ``rank`` would keep all of them.
     """
     names = [name for name in ("user", "priority") if name in table.columns]
     names += cell_parts(table)

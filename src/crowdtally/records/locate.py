@@ -1,4 +1,4 @@
-"""Source addresses: files, globs, databases."""
+"""Sources by their addresses: files, globs, databases, Python objects. Nothing of them is read."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from crowdtally.core.records import Join, Origin, Records, without_secrets
 from crowdtally.errors import InputError, UsageError, closest, did_you_mean
 from crowdtally.records.copying import is_stream
 from crowdtally.records.names import POSTGRES, check_postgres, one_name, plain_name, postgres_name
+from crowdtally.records.names import tables_of as duckdb_tables_of
 
 Kind = Literal[
     "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "stream", "relation", "ibis",
@@ -44,32 +45,28 @@ _READABLE = (
 
 @dataclass(frozen=True)
 class Located:
-    """A source that exists, of a known kind; nothing of it has been read."""
+    """A source that exists."""
 
     kind: Kind
-    """How it will be opened."""
     label: str | None
     """Its resolved name, without secrets; None for records held in memory."""
     paths: tuple[str, ...] = ()
-    """The files, for kinds that are files."""
     table: str | None = None
-    """The table inside a database."""
     held: object = None
     """The frame, relation or Ibis table, or the URL with its secrets."""
 
     @property
     def origin(self) -> Origin:
-        """What the rows come from: the same for two sources that share some of their rows."""
-        files = {
-            one_name(path if "://" in path else str(Path(path).resolve())) for path in self.paths
-        }
-        if self.table is not None and self.label is not None:
-            files = {self.label}  # one table of the file
-        return Origin(frozenset(files), self.held if self.label is None else None)
+        """What the rows are read from: it overlaps for two sources that share rows."""
+        if self.label is None:
+            return Origin(held=self.held)
+        if self.table is not None:
+            return Origin(frozenset({self.label}))  # one table of the file
+        full = (path if "://" in path else str(Path(path).resolve()) for path in self.paths)
+        return Origin(frozenset(map(one_name, full)))
 
     @property
     def needs_spark(self) -> bool:
-        """Whether Spark alone can open it."""
         return self.kind.startswith("spark-") or any("://" in path for path in self.paths)
 
 
@@ -86,13 +83,12 @@ def locate(source: object) -> Located:
     name, hash_sign, table = source.rpartition("#")
     if "://" in (name or source):
         return _locate_url(name, table) if hash_sign else _locate_bare_url(source)
-    if hash_sign and _ending(name) in ("duckdb", "sqlite"):
+    if _ending(name) in ("duckdb", "sqlite"):
         return _locate_database(name, table)
     return _locate_files(source)
 
 
 def _locate_bare_url(url: str) -> Located:
-    """A URL that names no table."""
     if url.startswith(("sqlite://", "duckdb://")):
         return _locate_url(url, "")  # says which tables there are
     if url.startswith(("http://", "https://")):
@@ -136,7 +132,7 @@ def _locate_spark_table(source: str) -> Located:
 
 
 def _locate_spark_files(address: str) -> Located:
-    """Files that the cluster sees and this machine may not: nothing is looked up here."""
+    """Files that the cluster sees; this machine may not, so nothing is looked up here."""
     kind = _ending(address)
     if kind not in ("parquet", "csv"):
         raise InputError(f"{without_secrets(address)!r} does not end in .parquet or .csv: type a "
@@ -164,24 +160,21 @@ def _locate_url(url: str, table: str) -> Located:
 
 
 def _locate_database(path: str, table: str) -> Located:
-    """A table of a file: which kind of database that is, its ending says, or else its content."""
-    kind = _ending(path)
-    return _locate_table(
-        "duckdb" if kind == "duckdb" or _holds_duckdb(path) else "sqlite", path, table
-    )
+    """A table of a database file, whose kind its ending or else its content decides."""
+    duckdb = _ending(path) == "duckdb" or _holds_duckdb(path)
+    return _locate_table("duckdb" if duckdb else "sqlite", path, table)
 
 
 def _holds_duckdb(path: str) -> bool:
-    """Whether a file is a DuckDB database whatever it is called: .db is said of both kinds."""
+    """Whether the content is a DuckDB database: files of both kinds may end in .db."""
     with suppress(OSError), Path(path).open("rb") as file:
         return file.read(12)[8:] == b"DUCK"
     return False
 
 
 def _locate_table(kind: Literal["duckdb", "sqlite"], path: str, table: str) -> Located:
-    """A table of a database file that exists: SQLite would make an empty file of a slip."""
-    # To the system one slash and several are one.
-    path = re.sub("^/+", "/", path)
+    """A table of a file that exists: for a mistyped name SQLite would create an empty file."""
+    path = re.sub("^/+", "/", path)  # several slashes mean one
     if not Path(path).exists():
         raise InputError(_missing(path))
     if not Path(path).is_file():
@@ -194,10 +187,9 @@ def _locate_table(kind: Literal["duckdb", "sqlite"], path: str, table: str) -> L
 
 
 def _needs_table(kind: Literal["duckdb", "sqlite"], path: str) -> UsageError:
-    from crowdtally.records import names as duckdb_tables
     from crowdtally.records import sqlite
 
-    names = (duckdb_tables if kind == "duckdb" else sqlite).tables_of(path)
+    names = duckdb_tables_of(path) if kind == "duckdb" else sqlite.tables_of(path)
     return UsageError(
         f"a database needs its table: type {path}#{names[0] if len(names) == 1 else 'TABLE'}. "
         f"{did_you_mean('', names)}"
@@ -205,14 +197,13 @@ def _needs_table(kind: Literal["duckdb", "sqlite"], path: str) -> UsageError:
 
 
 def _missing(path: str) -> str:
-    """What to say of a file that is not there: the one beside it that was probably meant."""
+    """The message about a file that is not there, with the one that was probably meant."""
     folder = Path(path).parent
     if path.startswith("/") and Path(path[1:]).is_file():
         return f"no such file: {path!r}. For one in this folder type {path[1:]!r}, without a slash."
     if not folder.is_dir():
         return f"no such file: {path!r}. There is no folder {str(folder)!r}: check the path."
-    alike = [found for found in folder.iterdir() if _ending(found.name) == _ending(path)]
-    readable = {found.stem: found for found in alike}
+    readable = {file.stem: file for file in folder.iterdir() if _ending(file.name) == _ending(path)}
     near = closest(Path(path).stem, readable)
     if near is not None:
         return f"no such file: {path!r}. Did you mean {str(readable[near])!r}?"
@@ -232,8 +223,7 @@ def _locate_files(pattern: str) -> Located:
     for path in paths:
         if not os.access(path, os.R_OK):
             raise InputError(f"{path!r} cannot be read: permission denied. Check its mode.")
-    label = str(Path(pattern).resolve())
-    return Located(kind, label, tuple(paths))
+    return Located(kind, str(Path(pattern).resolve()), tuple(paths))
 
 
 def _expand(pattern: str) -> list[str]:
@@ -245,7 +235,7 @@ def _expand(pattern: str) -> list[str]:
         )
     if Path(pattern).exists():
         return [pattern]
-    # An order that does not depend on the file system, so that a release can be explained.
+    # The order must not depend on the file system, so that a release can be explained.
     paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
     if not paths:
         if not glob.has_magic(pattern) and _ending(pattern) is not None:
@@ -262,21 +252,18 @@ def _ending(path: str) -> Kind | None:
 
 @dataclass(frozen=True)
 class LookUp:
-    """A joined table that was found."""
-
     table: Located
     declared: Join
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the records are, and the tables joined with them. Nothing of them has been read."""
+    """The declared sources, each located when it is first asked for, or refused."""
 
     declared: Records
 
     @cached_property
     def records(self) -> Located:
-        """The records' own source; an InputError or UsageError where it cannot be found."""
         return locate(self.declared.source)
 
     @cached_property
@@ -285,7 +272,6 @@ class Sources:
 
     @cached_property
     def same_person(self) -> Located | None:
-        """The table that says which ids are one person's, if there is one."""
         declared = self.declared.same_person
         return None if declared is None else locate(declared.source)
 
@@ -293,10 +279,10 @@ class Sources:
     def about_users(self) -> tuple[Located, ...]:
         """The sources whose values depend on users: the records, and what is joined on the user."""
         users = self.declared.user_columns
-        joined = [found.table for found in self.joins if found.declared.key in users]
+        joined = [look_up.table for look_up in self.joins if look_up.declared.key in users]
         return (self.records, *joined, *([self.same_person] if self.same_person else []))
 
     @property
     def every(self) -> tuple[Located, ...]:
-        joined = [found.table for found in self.joins]
+        joined = [look_up.table for look_up in self.joins]
         return (self.records, *joined, *([self.same_person] if self.same_person else []))

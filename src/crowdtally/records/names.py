@@ -1,4 +1,4 @@
-"""Table names, canonical source names."""
+"""Names of tables, and one name for each source."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.records.columns import Knowledge
 
 _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".]+?))\s*(?:\.|$)')
-Named = tuple[str, str]
-"""A schema and a table."""
+Named = tuple[str, str]  # a schema and a table
 Spelling = TypeVar("Spelling", bound=tuple[str, ...])
 
 
 def parts_of(table: str) -> tuple[str, ...]:
-    """The parts of a name, which dots divide; a part in double quotes may hold dots.
+    """The parts of a name, separated by dots; a part in double quotes may hold dots.
 
     >>> parts_of("raw.checkins"), parts_of('raw."in.and.out"'), parts_of("checkins")
     (('raw', 'checkins'), ('raw', 'in.and.out'), ('checkins',))
     """
     parts, place = [], 0
-    while found := _PART.match(table, place):
-        parts.append(found[1].replace('""', '"') if found[1] else found[2])
-        place = found.end()
+    while part := _PART.match(table, place):
+        parts.append(part[1].replace('""', '"') if part[1] else part[2])
+        place = part.end()
         if place == len(table):
             return tuple(parts) if not table.endswith(".") else (table,)
     return (table,)
@@ -36,8 +35,7 @@ def parts_of(table: str) -> tuple[str, ...]:
 def plain_name(table: str, usual: str) -> str:
     """One name for a table, however it was typed: small letters, without quotes or usual schema.
 
-    Should two tables differ in nothing else, they share a budget, which promises less than two
-    would.
+    Two tables that differ in nothing else share one budget, which is safe: it allows less than two.
 
     >>> plain_name('MAIN."Visits"', "main"), plain_name("raw.visits", "main")
     ('visits', 'raw.visits')
@@ -46,9 +44,9 @@ def plain_name(table: str, usual: str) -> str:
 
 
 def meant(table: str, known: Iterable[Spelling], usual: str) -> Spelling | None:
-    """The table among ``known`` (schema, table, …) that a name means; capitals do not count.
+    """The table among ``known`` (schema, table, …) that a name means, whatever its capitals.
 
-    Without a schema that is one of the usual schema, never one of another.
+    Without a schema it means a table of the usual schema, never of another.
 
     >>> meant("visits", [("raw", "Visits")], "main"), meant("RAW.visits", [("raw", "Visits")], "")
     (None, ('raw', 'Visits'))
@@ -63,7 +61,7 @@ def meant(table: str, known: Iterable[Spelling], usual: str) -> Spelling | None:
 
 
 def spelled(tables: Iterable[Named], usual: str) -> list[str]:
-    """The names to type for tables, each once, in order; the usual schema need not be typed.
+    """The names to type for tables, in order; the usual schema need not be typed.
 
     >>> spelled([("main", "visits"), ("raw", "visits"), ("raw", "a.b")], "main")
     ['raw."a.b"', 'raw.visits', 'visits']
@@ -79,36 +77,30 @@ def _part(name: str) -> str:
 
 
 def no_such_table(where: str, table: str, names: Collection[str]) -> InputError:
-    """What to say of a table that is not there: the one that was probably meant, and all others.
+    """The refusal of a table that is not there: which one was probably meant, and all others.
 
     >>> str(no_such_table("'town.db'", "visits", ["raw.visits", "users"]))
     "'town.db' has no table 'visits'. Did you mean 'raw.visits'? There are: raw.visits, users."
     """
     last = parts_of(table)[-1].lower()
     elsewhere = [name for name in names if parts_of(name)[-1].lower() == last]
-    if not elsewhere:
-        return InputError(f"{where} has no table {table!r}. {did_you_mean(table, names)}")
-    suggested = " or ".join(map(repr, elsewhere))
-    listed = did_you_mean("", names)
-    return InputError(f"{where} has no table {table!r}. Did you mean {suggested}? {listed}")
+    hint = did_you_mean(table, names)
+    if elsewhere:
+        hint = f"Did you mean {' or '.join(map(repr, elsewhere))}? {did_you_mean('', names)}"
+    return InputError(f"{where} has no table {table!r}. {hint}")
 
 
 # One name for one source, however its address was typed: one name has one budget.
 
 POSTGRES = ("postgres", "postgresql")
-"""Schemes of PostgreSQL's addresses, which mean the same."""
 _PORT = "5432"
-_PLACE = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
-"""A host, with or without its port."""
+_PLACE = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")  # a host, with or without its port
 _HOLD_AT = ("host", "user", "password", "sslpassword", "options", "application_name")
 """Parameters of an address whose values may hold an ``@``."""
 
 
 def postgres_name(url: str, table: str) -> str:
-    """The name of a PostgreSQL table: where it is, not who asks or how.
-
-    Capitals of the table's name do not count. Should two tables differ in nothing else, they share
-    a budget, which promises less than two would.
+    """The name of a PostgreSQL table: where it is, not who asks or how; see :func:`plain_name`.
 
     >>> postgres_name("postgres://ana:pw@Host/town?sslmode=require", "public.Visits")
     'postgresql://host/town#visits'
@@ -128,9 +120,9 @@ def postgres_name(url: str, table: str) -> str:
 
 
 def check_postgres(url: str, table: str) -> None:
-    """Refuse an address of which a password's special character makes another one.
+    """Refuse an address that a special character in a password turns into another one.
 
-    What it would be read as is part of the password, so nothing of it is repeated.
+    The message repeats nothing of it, since any part may be of the password.
     """
     try:
         parts = urlsplit(url)
@@ -154,7 +146,7 @@ def _unreadable() -> UsageError:
 
 
 def _places(places: str, given: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """The hosts with their ports, the usual one left out; and what else says where they are."""
+    """The hosts with their ports, but for the usual one; and other parameters of the place."""
     asked = {}
     if not places and given.get("host", "").startswith(("/", "@")):
         asked["host"] = given["host"]  # a folder of sockets
@@ -182,18 +174,15 @@ def one_name(name: str) -> str:
     return name
 
 
-SCHEMA = "main"
-"""The schema that need not be typed."""
+SCHEMA = "main"  # DuckDB's schema that need not be typed
 
 
 def tables_of(path: str) -> list[str]:
     """The tables and views of a database file, by the names to type."""
     try:
         with duckdb.connect(path, read_only=True) as connection:
-            (row,) = connection.execute("SELECT current_database()").fetchall()
-            return spelled(
-                ((schema, name) for schema, name, _ in known(connection, row[0])), SCHEMA
-            )
+            ((database,),) = connection.execute("SELECT current_database()").fetchall()
+            return spelled((table[:2] for table in known(connection, database)), SCHEMA)
     except duckdb.Error as error:
         raise InputError(
             f"{path!r} cannot be read as a DuckDB database ({type(error).__name__}): it is "
@@ -203,10 +192,10 @@ def tables_of(path: str) -> list[str]:
 
 def known(connection: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str, str, Knowledge]]:
     """Schema and name of each table and view, and whether its types are declared or inferred."""
-    found: list[tuple[str, str, Knowledge]] = connection.execute(
+    tables: list[tuple[str, str, Knowledge]] = connection.execute(
         "SELECT schema_name, table_name, 'declared' FROM duckdb_tables() WHERE database_name = $1 "
         "UNION ALL SELECT schema_name, view_name, 'inferred' FROM duckdb_views() "
         "WHERE database_name = $1 AND NOT internal",
         [database],
     ).fetchall()
-    return found
+    return tables

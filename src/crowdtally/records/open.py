@@ -1,4 +1,4 @@
-"""Open each kind of source; sizes."""
+"""Each kind of source within DuckDB's reach, and about how large it is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from duckdb import DuckDBPyConnection as Connection
 
 from crowdtally.core.registry import quoted
 from crowdtally.errors import InputError, UsageError
@@ -21,15 +22,15 @@ from crowdtally.records.names import meant, no_such_table, spelled
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 _NO_TYPE = '"NULL"'
-# Of nanoseconds with a zone, as pandas and Polars write them, DuckDB computes next to nothing.
+# DuckDB computes next to nothing of nanoseconds with a zone, which pandas and Polars write.
 _FREED = {_NO_TYPE: "VARCHAR", "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE"}
-# A file can store numbers in a column of times that are no time. DuckDB stops at them, even in TRY.
+# A column of times in a file can store numbers that are no time. DuckDB stops at them, even in TRY.
 _FIRST, _LAST = "290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54"
 _TIMES = {
     "TIMESTAMP": (_FIRST, _LAST), "TIMESTAMP_S": (_FIRST, _LAST), "TIMESTAMP_MS": (_FIRST, _LAST),
     "TIME": ("00:00:00", "24:00:00"), "TIME_NS": ("00:00:00", "24:00:00"),
 }  # fmt: skip
-# What reads rows with a schema that is stored with them; other readers guess one from the rows.
+# The operators that read rows with a stored schema; other readers guess one from the rows.
 _STORED = set("SEQ_SCAN TABLE_SCAN PARQUET_SCAN READ_PARQUET ARROW_SCAN PYTHON_ARROW_SCAN".split())
 _NO_ROWS = {"EMPTY_RESULT", "DUMMY_SCAN", "COLUMN_DATA_SCAN", "CHUNK_SCAN"}
 
@@ -43,24 +44,18 @@ class Opened:
     knowledge: Knowledge | Mapping[str, Knowledge] = "declared"
     """How the columns' types are known: all of them, or each."""
     keep: object = None
-    """What must live as long as the rows are read."""
+    """An object that must live as long as the rows are read."""
 
     def of(self, column: str) -> Knowledge:
-        """How the type of one column is known."""
         return self.knowledge if isinstance(self.knowledge, str) else self.knowledge[column]
 
 
 def opened(
-    connection: duckdb.DuckDBPyConnection,
-    located: Located,
-    name: str,
-    folder: Path,
-    *,
-    rows: bool = True,
+    connection: Connection, located: Located, name: str, folder: Path, *, rows: bool = True
 ) -> Opened:
     """Bring a source within reach; one outside DuckDB is first copied into ``folder``.
 
-    Without ``rows`` nothing but columns is copied, and no more of a CSV file than its header read.
+    Without ``rows`` only columns are copied, and only the headers of CSV files are read.
     """
     if located.kind == "csv":
         return Opened(csv.rows_of(located.paths, checked=rows))
@@ -72,22 +67,24 @@ def opened(
     if located.kind == "frame":
         return _registered(connection, located.held, f"{name}_held")
     if located.kind == "stream":
-        return _streamed(connection, located.held, name, folder)
+        path, database = copying.stored(located.held, folder, name), quoted(f"stream_of_{name}")
+        connection.execute(f"ATTACH {csv.text(str(path))} AS {database} (READ_ONLY)")
+        return Opened(f"{database}.{copying.TABLE}", "inferred")
     return _copied(connection, located, name, folder, rows)
 
 
 def all_plain(schema: Mapping[str, str]) -> bool:
-    """Whether every column of a file can be taken as it is; one of nulls alone may have no type."""
+    """Whether no column of a file needs :func:`bare`."""
     return all(freed_type(kind) == kind and kind not in _TIMES for kind in schema.values())
 
 
 def bare(column: str, kind: str) -> tuple[str, str]:
-    """SQL for one column, and its type, freed from what other rows decide.
+    """SQL for one column, and its type, without anything that other rows decide.
 
-    An ENUM's numbers and order come from the values of all rows: it becomes text. So does a column
-    of nulls alone, which would have no type. A collation makes different texts equal, so that one
-    record would match several values of a list: it goes. Instants are read to the microsecond, and
-    what is stored as a time but is none, an infinite one too, is null.
+    An ENUM, whose numbers and order come from the values of all rows, becomes text; so does a
+    column of nulls alone, which has no type. A collation makes different texts equal, so that one
+    record would match several values of a list: it is removed. Instants are read to the
+    microsecond; a stored number that is no time, and an infinite time, are null.
 
     >>> bare("k", "ENUM('it''s', 'b')[]")
     ('CAST("k" AS VARCHAR[])', 'VARCHAR[]')
@@ -102,11 +99,11 @@ def bare(column: str, kind: str) -> tuple[str, str]:
 
 
 def freed_type(kind: str) -> str:
-    """The type with text instead of an ENUM, whose values are the rows' own, or of no type."""
+    """The type, with text in place of an ENUM or of no type."""
     return _FREED.get(kind) or _ENUM.sub("VARCHAR", kind)
 
 
-def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, name: str) -> Opened:
+def _registered(connection: Connection, frame: Any, name: str) -> Opened:
     held, knowledge = copying.ready(frame)
     try:
         connection.register(name, held)
@@ -119,18 +116,11 @@ def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, name: str) ->
     return Opened(quoted(name), knowledge, held)
 
 
-def _streamed(connection: duckdb.DuckDBPyConnection, held: Any, name: str, folder: Path) -> Opened:
-    """Whatever offers Arrow batches, once: its types are as good as those of any frame."""
-    path, database = copying.stored(held, folder, name), quoted(f"stream_of_{name}")
-    connection.execute(f"ATTACH {csv.text(str(path))} AS {database} (READ_ONLY)")
-    return Opened(f"{database}.{copying.TABLE}", "inferred")
-
-
-def _require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) -> None:
+def _require_one_schema(connection: Connection, located: Located) -> None:
     """Refuse Parquet files that give one column two types.
 
-    DuckDB would take the first file's types for all, so that whose records lie in the first file
-    would decide how everybody's ids are read.
+    DuckDB would take the first file's types for all: the users whose records are in that file would
+    decide how everybody's ids are read.
     """
     if len(located.paths) < 2:
         return
@@ -145,28 +135,28 @@ def _require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located)
 
 
 def _parquet(paths: Iterable[str]) -> str:
-    # Values in the names of folders are text: a type guessed from all of them would let one
-    # user's change the hash of everyone's.
+    # Values in the names of folders stay text: if their type were guessed from all of them, one
+    # user's value would change everybody's hashes.
     return f"read_parquet([{csv.files(paths)}], hive_types_autocast = false)"
 
 
-def _attached(connection: duckdb.DuckDBPyConnection, located: Located, name: str) -> Opened:
+def _attached(connection: Connection, located: Located, name: str) -> Opened:
     """A table or view of a DuckDB file, attached read-only."""
     database, path = f"file_of_{name}", csv.text(located.paths[0])
     connection.execute(f"ATTACH {path} AS {quoted(database)} (READ_ONLY)")
     tables = duckdb_tables.known(connection, database)
-    found = meant(str(located.table), tables, duckdb_tables.SCHEMA)
-    if found is None:
-        names = spelled(((schema, table) for schema, table, _ in tables), duckdb_tables.SCHEMA)
+    entry = meant(str(located.table), tables, duckdb_tables.SCHEMA)
+    if entry is None:
+        names = spelled((table[:2] for table in tables), duckdb_tables.SCHEMA)
         raise no_such_table(repr(located.paths[0]), str(located.table), names)
-    schema, table, how = found
+    schema, table, how = entry
     rows = ".".join(quoted(part) for part in (database, schema, table))
     guessed = how == "inferred" and not _stored(connection.sql(f"FROM {rows}"))
     return Opened(rows, "guessed" if guessed else how)
 
 
 def _stored(relation: duckdb.DuckDBPyRelation) -> bool:
-    """Whether all that a relation reads has a stored schema; a CSV, say, has a guessed one."""
+    """Whether all that a relation reads has a stored schema; that of a CSV file is guessed."""
     (row,) = relation.query("asked", "EXPLAIN (FORMAT json) FROM asked").fetchall()
     return set(_leaves(json.loads(row[1]))) <= _STORED | _NO_ROWS
 
@@ -180,20 +170,19 @@ def _leaves(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _copied(
-    connection: duckdb.DuckDBPyConnection, located: Located, name: str, folder: Path, filled: bool
+    connection: Connection, located: Located, name: str, folder: Path, filled: bool
 ) -> Opened:
     """A relation, an Ibis table or a database's table, copied into a database of our own."""
     database = quoted(f"copy_of_{name}")
-    # In memory: what does not fit is spilled beside the engine's other temporary files.
+    # In memory; DuckDB spills what does not fit to the engine's temporary folder.
     connection.execute(f"ATTACH ':memory:' AS {database}")
     rows, spool = f"{database}.rows", folder / f"{name}.spool"
+    table = str(located.table)
     if located.kind == "sqlite":
-        table = str(located.table)
         sqlite.copy_table(located.paths[0], table, connection, rows, rows=filled)
         return Opened(rows)
     if located.kind == "postgres":
-        label, table = str(located.label), str(located.table)
-        url = str(located.held)
+        url, label = str(located.held), str(located.label)
         postgres.copy_table(url, label, table, connection, rows, spool, rows=filled)
         return Opened(rows)
     if located.kind == "relation":
@@ -201,9 +190,7 @@ def _copied(
     return _from_ibis(connection, located.held, rows, spool)
 
 
-def _from_relation(
-    connection: duckdb.DuckDBPyConnection, relation: Any, rows: str, spool: Path
-) -> Opened:
+def _from_relation(connection: Connection, relation: Any, rows: str, spool: Path) -> Opened:
     """Through a file: a relation belongs to another connection."""
     relation.write_parquet(str(spool))
     connection.execute(f"CREATE TABLE {rows} AS FROM {_parquet([str(spool)])}")
@@ -211,7 +198,7 @@ def _from_relation(
     return Opened(rows, "inferred" if _stored(relation) else "guessed")
 
 
-def _from_ibis(connection: duckdb.DuckDBPyConnection, table: Any, rows: str, spool: Path) -> Opened:
+def _from_ibis(connection: Connection, table: Any, rows: str, spool: Path) -> Opened:
     import ibis
 
     backend = table.get_backend()
@@ -231,27 +218,23 @@ def _from_ibis(connection: duckdb.DuckDBPyConnection, table: Any, rows: str, spo
     return Opened(rows, "inferred")
 
 
-# How large the records are, as far as that is known without reading them.
-#
-# It only sizes the work: no outcome depends on it. Where it is wrong, the work is done again in
-# more parts.
+# About how large the records are, without reading them. No outcome depends on it: where it is too
+# small, the work is done again in more parts.
 
 _BYTES_PER_ROW = 48  # measured upper bound of what min(x, n) holds per record it may keep
 _BYTES_PER_FIELD = 4  # of a CSV file, delimiter included: fewer than most have
-_PACKED = 8  # by how much gzip makes a CSV file smaller, at most as a rule
+_PACKED = 8  # gzip rarely makes a CSV file smaller than this part of it
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
-def rows_of(
-    connection: duckdb.DuckDBPyConnection, located: Located, found: Opened, columns: int
-) -> int:
+def rows_of(connection: Connection, located: Located, source: Opened, columns: int) -> int:
     """About how many rows a source has: from footers and catalogues, or from a file's bytes."""
     if located.kind == "csv":
         return sum(map(_unpacked, located.paths)) // (_BYTES_PER_FIELD * max(columns, 1))
-    if located.kind == "duckdb" and found.knowledge != "declared":
+    if located.kind == "duckdb" and source.knowledge != "declared":
         return 0  # a view may be any query: to count its rows would be to run it
     # Parquet's footers, a frame's length or a table's catalogue: no row is read.
-    ((rows,),) = connection.execute(f"SELECT count(*) FROM {found.rows}").fetchall()
+    ((rows,),) = connection.execute(f"SELECT count(*) FROM {source.rows}").fetchall()
     return int(rows)
 
 
@@ -260,9 +243,9 @@ def _unpacked(path: str) -> int:
 
 
 def parts(rows: int, memory: int) -> int:
-    """Into how many parts so many rows are cut, to be bounded within so many bytes.
+    """Into how many parts rows are cut to be bounded within ``memory`` bytes.
 
-    The heaps of ``min(x, n)`` cannot spill to disk; everything else can.
+    Only the heaps of ``min(x, n)`` cannot spill to disk.
 
     >>> parts(10**6, 2**30), parts(10**9, 2**30)
     (1, 90)
@@ -271,7 +254,7 @@ def parts(rows: int, memory: int) -> int:
 
 
 def in_bytes(text: str) -> int:
-    """DuckDB's way to write a size, in bytes.
+    """A size as DuckDB writes it, in bytes.
 
     >>> in_bytes("1.5 KiB")
     1536

@@ -1,4 +1,9 @@
-"""PostgreSQL rows exactly."""
+"""Rows of a PostgreSQL database, exactly: the server writes them as text.
+
+The server's catalogue declares the columns' types. Text is the one form in which it writes every
+value exactly; each is then cast by itself, and one that DuckDB cannot hold (the year 5000 BC) is
+null.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
+from duckdb import DuckDBPyConnection as DuckDB
 
 from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError, InputError
@@ -17,33 +22,32 @@ from crowdtally.records.copying import ahead, at_once
 from crowdtally.records.csv import exact_text
 from crowdtally.records.names import no_such_table, parts_of, spelled
 
-# Rows of an ordinary PostgreSQL table in blocks of pages, each one text of the server's.
-#
-# COPY sends a message for each row, and receiving a million of them takes longer than anything
-# the server does. So the server joins the lines of many rows itself. A value is written by its
-# type's output function, as COPY writes it; text stands in quotes, and a null is nothing.
+# An ordinary table is read in blocks of pages, each one text from the server. COPY sends a message
+# for each row, and receiving a million of them takes longer than anything the server does. So the
+# server joins the lines of many rows itself. A value is written by its type's output function, as
+# COPY writes it; text stands in quotes, and a null is nothing.
 
 _PAGES = 1024
 _MOST_AT_ONCE = 40  # columns; a function of PostgreSQL takes at most 100 arguments
 _RANGES_SINCE = 140_000
-"""The first version of the server that goes to a range of pages without reading all others."""
+"""The server's first version that goes to a range of pages without reading all others."""
 _TEXT = ("text", "character varying")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the server declares it, and as it is read."""
+    """The type of a column."""
 
     declared: str
-    """Its type, in the server's words."""
+    """As the server writes it."""
     kind: str
-    """The type in which it is read, in DuckDB's."""
+    """In which DuckDB reads it."""
 
 
 def pages_of(connection: Any, table: str) -> int | None:
-    """How many pages a table has; None for a view, and for what is kept in several places.
+    """How many pages a table has; None for a view, and for one that is stored in several places.
 
-    Long values are kept apart, and their lines could exceed what one text may hold.
+    Long values are stored separately, and their lines could exceed what one text may hold.
     """
     if connection.info.server_version < _RANGES_SINCE:
         return None
@@ -59,10 +63,7 @@ def pages_of(connection: Any, table: str) -> int | None:
 def blocks(
     connection: Any, table: str, pages: int, columns: Mapping[str, Column]
 ) -> Generator[bytes, None, None]:
-    """The table's rows as CSV, in which an empty text is quoted and a null is not.
-
-    In one transaction: the pages that it sees are those there were.
-    """
+    """The table's rows as CSV, as one transaction sees them; empty texts are quoted, nulls not."""
     query = f"SELECT string_agg({_line(columns)}, E'\\n') FROM {table}"
     for first in range(0, pages, _PAGES):
         yield from _lines(connection, query, first, first + _PAGES)
@@ -71,14 +72,14 @@ def blocks(
 def _lines(connection: Any, query: str, first: int, end: int) -> Generator[bytes, None, None]:
     """The lines of some pages, in one text; in two or more where one cannot hold them.
 
-    Values that lie compressed in their pages can be a hundred times as long outside: somebody's
-    long texts must not stop the release.
+    Values in pages are compressed, perhaps a hundredfold, and one user's long texts may not stop
+    the release.
     """
     from psycopg.errors import ProgramLimitExceeded
 
     try:
         with connection.transaction():
-            found = connection.execute(
+            answer = connection.execute(
                 f"{query} WHERE ctid >= '({first},0)' AND ctid < '({end},0)'"
             )
     except ProgramLimitExceeded:
@@ -88,9 +89,9 @@ def _lines(connection: Any, query: str, first: int, end: int) -> Generator[bytes
         yield from _lines(connection, query, first, half)
         yield from _lines(connection, query, half, end)
         return
-    text = found.pgresult.get_value(0, 0)  # as it was sent, in UTF-8
+    text = answer.pgresult.get_value(0, 0)  # as it was sent, in UTF-8
     if text is not None:
-        yield bytes(text) + b"\n"  # a last line of one null would else be none
+        yield bytes(text) + b"\n"  # else a last line of one null would be no line
 
 
 def _line(columns: Mapping[str, Column]) -> str:
@@ -110,12 +111,6 @@ def _field(name: str, column: Column) -> str:
     return f"CASE WHEN {name} IS DISTINCT FROM NULL THEN {text} END"
 
 
-# Rows of a PostgreSQL database, exactly, in a stream: the server writes them as text.
-#
-# The server's catalogue declares the columns' types. Text is the one form in which it writes
-# every value exactly; each is then cast by itself, and one that has no counterpart here (the year
-# 5000 BC) is null.
-
 _TYPES = {
     "smallint": "BIGINT", "integer": "BIGINT", "bigint": "BIGINT", "boolean": "BOOLEAN",
     "real": "DOUBLE", "double precision": "DOUBLE", "uuid": "UUID", "date": "DATE",
@@ -132,38 +127,26 @@ _SETTINGS = (
 
 
 def copy_table(
-    url: str,
-    label: str,
-    table: str,
-    into: duckdb.DuckDBPyConnection,
-    name: str,
-    spool: Path,
-    *,
-    rows: bool = True,
+    url: str, label: str, table: str, into: DuckDB, name: str, spool: Path, *, rows: bool = True
 ) -> None:
-    """Copy a table or view into the new table ``name``; ``spool`` is a file to use on the way.
-
-    Without ``rows``, its columns alone.
-    """
+    """Copy a table or view, or its columns alone, into the new table ``name`` by way of a file."""
     with _connected(url, label) as connection:
         connection.execute(_SETTINGS)
-        found = _resolve(connection, label, table)
-        query = f"SELECT * FROM {found}" + ("" if rows else " LIMIT 0")
-        pages = pages_of(connection, found) if rows else None
+        source = _resolve(connection, label, table)
+        query = f"SELECT * FROM {source}" + ("" if rows else " LIMIT 0")
+        pages = pages_of(connection, source) if rows else None
         if pages is None:
             copy_query(connection, query, into, name, spool)
             return
         columns = _columns(connection, query)
-        with at_once(into), closing(ahead(blocks(connection, found, pages, columns))) as fetched:
+        with at_once(into), closing(ahead(blocks(connection, source, pages, columns))) as fetched:
             _create(into, name, columns)
             for block in fetched:
                 spool.write_bytes(block)
                 _insert(into, name, columns, spool)
 
 
-def copy_query(
-    connection: Any, query: str, into: duckdb.DuckDBPyConnection, name: str, spool: Path
-) -> None:
+def copy_query(connection: Any, query: str, into: DuckDB, name: str, spool: Path) -> None:
     """Copy the rows of a query into the new table ``name``."""
     connection.execute(_SETTINGS)
     columns = _columns(connection, query)
@@ -178,14 +161,12 @@ def copy_query(
     _insert(into, name, columns, spool)
 
 
-def _create(into: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Column]) -> None:
+def _create(into: DuckDB, name: str, columns: Mapping[str, Column]) -> None:
     declared = ", ".join(f"{quoted(column)} {known.kind}" for column, known in columns.items())
     into.execute(f"CREATE TABLE {name} ({declared})")
 
 
-def _insert(
-    into: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Column], spool: Path
-) -> None:
+def _insert(into: DuckDB, name: str, columns: Mapping[str, Column], spool: Path) -> None:
     """Add the rows of the file, which is then removed."""
     values = ", ".join(_from_text(quoted(column), known.kind) for column, known in columns.items())
     into.execute(f"INSERT INTO {name} SELECT {values} FROM {exact_text(spool, list(columns))}")
@@ -193,7 +174,7 @@ def _insert(
 
 
 def duckdb_type(declared: str) -> str:
-    """The type in which a column is read; what has no counterpart is text.
+    """DuckDB's type for a column; text where there is none.
 
     >>> [duckdb_type(text) for text in ("integer", "numeric(9,2)", "numeric", "character(3)")]
     ['BIGINT', 'DECIMAL(9,2)', 'VARCHAR', 'VARCHAR']
@@ -205,7 +186,7 @@ def duckdb_type(declared: str) -> str:
 
 
 def _columns(connection: Any, query: str) -> Mapping[str, Column]:
-    """A query's columns and the types in which they are read: the server says, not the rows."""
+    """A query's columns, and their types by the server's catalogue, not by the rows."""
     described = connection.execute(f"SELECT * FROM ({query}) AS described LIMIT 0").description
     oids = [column.type_code for column in described]
     rows = connection.execute(
@@ -258,8 +239,7 @@ def _resolve(connection: Any, label: str, table: str) -> str:
     """The table's full name in SQL; without a schema the server's search path decides."""
     parts = parts_of(table)
     small = tuple(part.lower() for part in parts)
-    known = [(table,)] if len(parts) > 2 else [parts, (table,), small]
-    for named in known:
+    for named in [(table,)] if len(parts) > 2 else [parts, (table,), small]:
         row = connection.execute(
             "SELECT to_regclass(%s)::oid::regclass::text", [".".join(map(quoted, named))]
         ).fetchone()

@@ -1,17 +1,23 @@
-"""SQLite rows exactly."""
+"""Rows of a SQLite database, exactly.
+
+SQLite does not enforce its declared types: any row may hold a value of another kind. So the
+declared type alone decides how a column is read, each value is brought to it by itself, and one
+that does not fit is null. A column without a declared type is text. No number becomes a float on
+the way.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-import duckdb
 import numpy as np
+from duckdb import DuckDBPyConnection as DuckDB
 from numpy.typing import NDArray
 
 from crowdtally.core.registry import quoted
@@ -23,7 +29,7 @@ _WHOLE = 2**53
 
 
 def declared_type(declared: str) -> str:
-    """The type in which a column is read, by its declaration alone.
+    """DuckDB's type for a column, by its declaration alone.
 
     >>> [declared_type(text) for text in ("BIGINT", "varchar(9)", "", "DATETIME", "NUMERIC")]
     ['BIGINT', 'VARCHAR', 'VARCHAR', 'TIMESTAMP', 'VARCHAR']
@@ -43,7 +49,7 @@ def declared_type(declared: str) -> str:
 
 
 def as_text(column: str, kind: str) -> str:
-    """SQLite's SQL for a value as text, null where it is not of the kind."""
+    """SQLite's SQL for a value as text; null where it does not fit the type."""
     whole = f"CAST(CAST({column} AS INTEGER) AS TEXT)"
     digits = f"printf('%!.17g', {column})"
     plain = f"CASE WHEN abs({column}) < {_WHOLE} AND {column} = CAST({column} AS INTEGER) "
@@ -64,65 +70,62 @@ def as_text(column: str, kind: str) -> str:
 
 
 def from_text(column: str, kind: str) -> str:
-    """DuckDB's SQL for the value again."""
+    """DuckDB's SQL for the value of such a text."""
     if kind == "VARCHAR":
         return column
     return f"from_hex({column})" if kind == "BLOB" else f"TRY_CAST({column} AS {kind})"
 
 
 def decoded(raw: bytes) -> str | None:
-    """Text, or null: bytes that are no text must not stop the release."""
+    """Text, or null: bytes that are no text may not stop the release."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
         return None
 
 
-# Rows of an ordinary SQLite table in blocks: SQLite writes each column as one JSON array.
-#
-# A row at a time, most of the time goes into making Python objects. JSON keeps what SQLite tells
-# apart: an integer (``7``), a text (``"7"``) and a null; each value is brought to its column's
-# declared type by itself, as in :mod:`sqlite_rows`. What JSON does not hold exactly (a real
-# number, bytes, text that is not UTF-8 or holds a zero) makes the whole block be read row by row
-# instead: that takes longer and gives the same values.
+# An ordinary table is read in blocks, in which SQLite writes each column as one JSON array: row by
+# row, most of the time goes into making Python objects. JSON distinguishes integers (``7``), texts
+# (``"7"``) and nulls as SQLite does. A block with a value that JSON does not hold exactly (a real
+# number, bytes, text that is not UTF-8 or has a NUL) is read row by row instead, with the same
+# result.
 
 _ROWS = 50_000
 _FIRST, _LAST = -(2**63), 2**63 - 1
 _INTEGERS = b"0123456789,-"
 _READS_BYTES = sqlite3.sqlite_version_info >= (3, 45)
-"""Since then SQLite takes bytes that look like its binary JSON for what they would say."""
-# The others pass through JSON as text.
+"""Since then SQLite reads bytes that look like its binary JSON as JSON."""
+# Python's types for the values of these columns; other columns pass through JSON as text.
 _AS_STORED = {"BIGINT": (int,), "VARCHAR": (str, int), "DATE": (str,), "TIMESTAMP": (str,)}
 
 
 class _NotExactError(ValueError):
-    """JSON has not kept the values of this block."""
+    """JSON does not hold the values of this block exactly."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows, as arrays that DuckDB takes."""
+    """Some rows, as arrays for DuckDB to register."""
 
     arrays: Mapping[str, NDArray[Any]]
-    """What to register."""
     values: str
     """SQL for the columns."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose rows have numbers, in which they can be cut into blocks."""
+    """A table whose rows have numbers, by which it is cut into blocks."""
 
     name: str
     """As the database spells it."""
     number: str
-    """The name by which SQLite knows a row's number here."""
+    """The column of the rows' numbers."""
     kinds: Mapping[str, str]
-    """The columns, and the types in which they are read."""
+    """DuckDB's type for each column."""
 
 
 def numbered(connection: sqlite3.Connection, name: str, kinds: Mapping[str, str]) -> Table | None:
-    """The table, if its rows can be read in blocks; None for a view and for what is unusual."""
+    """The table, if it can be read in blocks; None for a view and for unusual tables."""
     taken = {column.lower() for column in kinds}
     free = [word for word in ("rowid", "_rowid_", "oid") if word not in taken]
     ordinary = "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table' AND rootpage > 0"
@@ -141,7 +144,7 @@ def numbered(connection: sqlite3.Connection, name: str, kinds: Mapping[str, str]
 
 
 def blocks(connection: sqlite3.Connection, table: Table) -> Generator[Block, None, None]:
-    """All rows as they are at one moment, in the order of their numbers."""
+    """All rows, as one transaction sees them, in the order of their numbers."""
     connection.execute("BEGIN")
     try:
         low = _FIRST
@@ -156,11 +159,8 @@ def blocks(connection: sqlite3.Connection, table: Table) -> Generator[Block, Non
 
 def _end(connection: sqlite3.Connection, table: Table, low: int) -> int | None:
     """The number of a block's last row."""
-    number = table.number
-    numbers = (
-        f"SELECT {number} AS n FROM {quoted(table.name)} WHERE {number} >= ? "
-        f"ORDER BY {number} LIMIT {_ROWS}"
-    )
+    n = table.number
+    numbers = f"SELECT {n} AS n FROM {quoted(table.name)} WHERE {n} >= ? ORDER BY {n} LIMIT {_ROWS}"
     (end,) = connection.execute(f"SELECT max(n) FROM ({numbers})", [low]).fetchone()
     return None if end is None else int(end)
 
@@ -197,9 +197,9 @@ def _from_json(connection: sqlite3.Connection, table: Table, low: int, high: int
 
 
 def _as_stored(column: str) -> str:
-    """SQL for a value as it is; where SQLite would read bytes, a number that JSON does not hold.
+    """SQL for a stored value; in place of bytes a number that JSON does not hold.
 
-    Older versions refuse bytes themselves, and do not need the look at each value.
+    Older versions of SQLite refuse bytes themselves, and need no look at each value.
     """
     if not _READS_BYTES:
         return column
@@ -207,30 +207,35 @@ def _as_stored(column: str) -> str:
 
 
 def _column(array: bytes, kind: str, count: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """A JSON array as values, and where they are missing; None where none is."""
+    """A JSON array as ``count`` values, and where they are missing; None where none is."""
+    column: NDArray[Any]
     if kind == "BIGINT" and not array[1:-1].translate(None, _INTEGERS):
-        column: NDArray[Any] = np.fromstring(array[1:-1].decode(), dtype=np.int64, sep=",")
-        return _whole(column, count), None
+        column, missing = np.fromstring(array[1:-1].decode(), dtype=np.int64, sep=","), None
+    else:
+        column, missing = _fitting(_parsed(array), kind)
+    if len(column) != count:
+        raise _NotExactError
+    return column, missing
+
+
+def _fitting(listed: list[Any], kind: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """The values that fit the column, with a filler in place of others; and where those are."""
+    fitting = _AS_STORED.get(kind, (str,))
+    missing = None
+    if not set(map(type, listed)).issubset(fitting):
+        missing = np.array([type(value) not in fitting for value in listed])
+        filler: Any = 0 if kind == "BIGINT" else ""
+        listed = [value if type(value) in fitting else filler for value in listed]
+    if kind == "BIGINT":
+        return np.array(listed, dtype=np.int64), missing
+    return _objects(list(map(str, listed))), missing
+
+
+def _parsed(array: bytes) -> list[Any]:
     if b"\\u0000" in array:
         raise _NotExactError
-    listed = _parsed(array.decode())
-    fitting = _AS_STORED.get(kind, (str,))
-    found = set(map(type, listed))
-    missing = None
-    if not found.issubset(fitting):
-        missing = np.array([type(value) not in fitting for value in listed])
-        empty: Any = 0 if kind == "BIGINT" else ""
-        listed = [value if type(value) in fitting else empty for value in listed]
-    if kind == "BIGINT":
-        return _whole(np.array(listed, dtype=np.int64), count), missing
-    column = np.empty(len(listed), dtype=object)
-    column[:] = listed if found == {str} else [str(value) for value in listed]
-    return _whole(column, count), missing
-
-
-def _parsed(text: str) -> list[Any]:
     try:
-        parsed = json.loads(text, parse_float=_refused, parse_constant=_refused)
+        parsed = json.loads(array.decode(), parse_float=_refused, parse_constant=_refused)
     except json.JSONDecodeError:
         raise _NotExactError from None
     return list(parsed)
@@ -240,10 +245,9 @@ def _refused(_: str) -> NoReturn:
     raise _NotExactError
 
 
-def _whole(column: NDArray[Any], count: int) -> NDArray[Any]:
-    """The column, if it has a value for each row."""
-    if len(column) != count:
-        raise _NotExactError
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
     return column
 
 
@@ -259,68 +263,47 @@ def _row_by_row(connection: sqlite3.Connection, table: Table, low: int, high: in
 
 def text_block(rows: list[tuple[Any, ...]], kinds: Mapping[str, str]) -> Block:
     """Rows of text, null where a value does not fit its column."""
-    columns = {}
-    for number, values in enumerate(zip(*rows, strict=True)):
-        column = np.empty(len(rows), dtype=object)
-        column[:] = values
-        columns[f"c{number}"] = column
-    return Block(
-        columns, ", ".join(from_text(f"c{n}", kind) for n, kind in enumerate(kinds.values()))
-    )
+    columns = {f"c{n}": _objects(values) for n, values in enumerate(zip(*rows, strict=True))}
+    texts = (from_text(f"c{n}", kind) for n, kind in enumerate(kinds.values()))
+    return Block(columns, ", ".join(texts))
 
-
-# Rows of a SQLite database, exactly, in a stream.
-#
-# SQLite's columns have declared types that bind nobody: any row may hold a value of another kind.
-# So the declared type alone decides how a column is read, each value is brought to it by itself,
-# and one that does not fit is null. A column without a declared type is text. No number becomes a
-# float on the way.
 
 _QUERY_ROWS = 100_000
 _SCHEMA = "main"
 
 
-def copy_table(
-    path: str, table: str, into: duckdb.DuckDBPyConnection, name: str, *, rows: bool = True
-) -> None:
-    """Copy a table or view of the database file ``path`` into the new table ``name``.
-
-    Without ``rows``, its columns alone.
-    """
+def copy_table(path: str, table: str, into: DuckDB, name: str, *, rows: bool = True) -> None:
+    """Copy a table or view, or its columns alone, into the new table ``name``."""
     with _opened(path) as connection:
-        found = _resolve(connection, path, table)
-        described = connection.execute(f"PRAGMA table_xinfo({quoted(found)})").fetchall()
+        source = _resolve(connection, path, table)
+        described = connection.execute(f"PRAGMA table_xinfo({quoted(source)})").fetchall()
         kinds = {str(row[1]): declared_type(str(row[2])) for row in described if row[6] != 1}
-        numbers = numbered(connection, found, kinds) if rows else None
+        numbers = numbered(connection, source, kinds) if rows else None
         if numbers is None:
-            some = "" if rows else " LIMIT 0"
-            copy_query(connection, f"SELECT * FROM {quoted(found)}{some}", kinds, into, name)
+            limit = "" if rows else " LIMIT 0"
+            copy_query(connection, f"SELECT * FROM {quoted(source)}{limit}", kinds, into, name)
         else:
             with closing(ahead(blocks(connection, numbers))) as fetched:
                 _insert(fetched, kinds, into, name)
 
 
 def copy_query(
-    connection: sqlite3.Connection,
-    query: str,
-    kinds: Mapping[str, str],
-    into: duckdb.DuckDBPyConnection,
-    name: str,
+    connection: sqlite3.Connection, query: str, kinds: Mapping[str, str], into: DuckDB, name: str
 ) -> None:
     """Copy the rows of a query, whose columns have these types, into the new table ``name``."""
-    with _decoding(connection):
+    before, connection.text_factory = connection.text_factory, decoded
+    try:
         _insert(_query_row_by_row(connection, query, kinds), kinds, into, name)
+    finally:
+        connection.text_factory = before
 
 
 def tables_of(path: str) -> list[str]:
-    """The tables and views of a database file."""
     with _opened(path) as connection:
         return spelled(_names(connection), _SCHEMA)
 
 
-def _insert(
-    rows: Iterator[Block], kinds: Mapping[str, str], into: duckdb.DuckDBPyConnection, name: str
-) -> None:
+def _insert(rows: Iterator[Block], kinds: Mapping[str, str], into: DuckDB, name: str) -> None:
     columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in kinds.items())
     with at_once(into):
         into.execute(f"CREATE TABLE {name} ({columns})")
@@ -344,7 +327,7 @@ def _opened(path: str) -> Iterator[sqlite3.Connection]:
     """The database, read-only; its failures in our words, which quote no value."""
     address = f"file:{quote(path)}?mode=ro"
     try:
-        # One thread at a time uses it: one that reads ahead, and this one before and after.
+        # One thread at a time uses it: this one, and meanwhile one that reads ahead.
         with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
             yield connection
     except sqlite3.Error as error:
@@ -354,25 +337,14 @@ def _opened(path: str) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
-@contextmanager
-def _decoding(connection: sqlite3.Connection) -> Iterator[None]:
-    """Within, bytes that are no text are null, or one value would stop the release."""
-    before, connection.text_factory = connection.text_factory, decoded
-    try:
-        yield
-    finally:
-        connection.text_factory = before
-
-
 def _names(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE ?"
     return [(_SCHEMA, str(row[0])) for row in connection.execute(query, ["sqlite_%"])]
 
 
 def _resolve(connection: sqlite3.Connection, path: str, table: str) -> str:
-    """The table's name as the database spells it."""
     names = _names(connection)
-    found = meant(table, names, _SCHEMA)
-    if found is None:
+    spelling = meant(table, names, _SCHEMA)
+    if spelling is None:
         raise no_such_table(repr(path), table, spelled(names, _SCHEMA))
-    return found[1]
+    return spelling[1]

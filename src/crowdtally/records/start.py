@@ -1,4 +1,4 @@
-"""Choose and start an engine; look at columns only."""
+"""Choose and start an engine; look at the sources' columns alone."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ _NAMES = (
 def starter(
     engine: str | None, settings: Mapping[str, str], sources: Iterable[Located]
 ) -> Callable[[], Engine]:
-    """What starts the engine: the one asked for, or that of a Spark DataFrame, or DuckDB.
-
-    Nothing is started yet; what is returned raises, in bounded time, where it cannot be.
-    """
+    """A function that starts the engine, or raises in bounded time if that fails."""
     located = list(sources)
     frames = [source.held for source in located if source.kind == "spark-frame"]
     _check_kinds(engine, settings)
@@ -97,33 +94,29 @@ def _spark(master: str | None, settings: Mapping[str, str]) -> Callable[[], Engi
     return start
 
 
-# A look at the sources' columns: an engine on which every source is there, and has no rows.
-#
-# What a declaration needs of a schema can then be checked by the very code that a release runs,
-# with its messages, and no record is read: of Parquet the footers, of CSV the first line, of a
-# database its catalogue, of what Python holds its types.
+# An engine over the sources' columns without their rows: it checks a declaration by the code and
+# messages of a release, and reads no record, only Parquet's footers, a CSV file's first line, a
+# database's catalogue, and the types of what Python holds.
 
 
 def without_rows() -> DuckDBEngine:
-    """DuckDB over the columns of each source; its rows are not there."""
     return DuckDBEngine(_columns_of)
 
 
 def _columns_of(
     connection: duckdb.DuckDBPyConnection, located: Located, name: str, folder: Path
 ) -> Opened:
-    """The source's columns, their types and how these are known."""
     held = _emptied(located) if located.held is not None else None
     kind = "frame" if located.kind == "stream" else located.kind
     bare = located if held is None else replace(located, kind=kind, held=held)
-    found = open.opened(connection, bare, name, folder, rows=False)
-    return replace(found, rows=f"(SELECT * FROM {found.rows} LIMIT 0)")
+    opened = open.opened(connection, bare, name, folder, rows=False)
+    return replace(opened, rows=f"(SELECT * FROM {opened.rows} LIMIT 0)")
 
 
 def can_look(located: Located) -> bool:
-    """Whether a look at the columns starts nothing and uses nothing up.
+    """Whether looking at the columns starts nothing and uses nothing up.
 
-    Spark would have to be started, a pipe can be read once, and a stream may be one too.
+    Spark would have to be started; a pipe, and perhaps a stream, can be read only once.
     """
     if located.needs_spark or not all(Path(path).is_file() for path in located.paths):
         return False
@@ -131,7 +124,7 @@ def can_look(located: Located) -> bool:
 
 
 def _emptied(located: Located) -> Any:
-    """What Python holds, without its rows; None where that is not known to leave it as it is."""
+    """A Python object without its rows; None where emptying it might change the object."""
     held: Any = located.held
     if located.kind in ("relation", "ibis"):
         return held.limit(0)
@@ -143,7 +136,7 @@ def _emptied(located: Located) -> Any:
     if module == "pyarrow" and type(held).__name__ == "Table":
         return held.slice(0, 0)
     if module == "pandas":
-        # Of Python's objects DuckDB would guess a type by the first; a release reads them as text.
+        # DuckDB would guess a type by the first of Python's objects; a release reads them as text.
         loose = [name for name in held.columns if held[name].dtype == object]
         return held.head(0).astype(dict.fromkeys(loose, "string"))
     return held.head(0) if module == "polars" else None

@@ -1,10 +1,10 @@
 """The columns of a view over a source: stored, declared by the curator, or canonical text.
 
 A declared type is read from each value's canonical text, one row at a time. So 7, 7.0 and '7' are
-the same int64 whatever type the source's column happened to have, and a value that does not fit is
-null: nothing is rounded, and no other row has a say. Engines read text in more ways than these, and
-each in its own (DuckDB makes 8 of '7.5', Spark reads '7d'), so the spelling is checked first. Whole
-numbers of 2^53 and beyond are no float64: a column of floats may have made them of others.
+the same int64 whatever the type of the source's column, and a value that does not fit is null:
+nothing is rounded, and no other row matters. Engines read more spellings, and each its own (DuckDB
+makes 8 of '7.5', Spark reads '7d'), so the spelling is checked first. Integers of 2^53 and beyond
+are no float64: in a column of floats they may have been others.
 """
 
 from __future__ import annotations
@@ -65,16 +65,12 @@ class Dialect:
     names: Mapping[str, str]
     """The engine's names of the types that can be declared."""
     duckdb_name: Callable[[str], str] = str
-    """DuckDB's name of a type, by the engine's."""
     cast_name: Callable[[str], str] = str
-    """The name of a type in a cast."""
 
 
-def _full_match(text: str, form: str) -> str:
-    return f"regexp_full_match({text}, {literal(form)})"
-
-
-DUCKDB = Dialect(_full_match, canonical_text, TYPES)
+DUCKDB = Dialect(
+    lambda text, form: f"regexp_full_match({text}, {literal(form)})", canonical_text, TYPES
+)
 
 
 @dataclass(frozen=True)
@@ -92,13 +88,9 @@ class Stored:
 def view_of(
     column: Stored, wanted: str | None, *, key: bool, dialect: Dialect = DUCKDB
 ) -> tuple[dict[str, str], SourceColumn]:
-    """SQL for the columns that stand for this one in a view, by name, and what is known of it.
+    """SQL for the view's columns of one stored column, by name, and what is known of it.
 
-    Args:
-        column: as the source has it.
-        wanted: the type that the curator declares, if any.
-        key: whether its text is needed beside it, to join by.
-        dialect: the engine's SQL.
+    ``wanted`` is the type that the curator declares, if any; a ``key`` has its text beside it.
     """
     value, kind, how = column.value, column.type, column.knowledge
     text = dialect.canonical(value, kind, how)
@@ -122,7 +114,7 @@ def view_of(
 
 
 def typed(text: str, type_name: str, dialect: Dialect = DUCKDB) -> str:
-    """SQL for a value of a declared type from its canonical text; null where it is none.
+    """SQL for a value of a declared type from its canonical text; null where it does not fit.
 
     >>> typed("x", "text")
     'x'
@@ -133,17 +125,16 @@ def typed(text: str, type_name: str, dialect: Dialect = DUCKDB) -> str:
 
 
 def suggested(columns: Mapping[str, SourceColumn]) -> dict[str, str]:
-    """The types that columns happen to have in the source, of those that are text to expressions.
+    """The source's own types of columns that expressions read as text.
 
     >>> suggested({"age": SourceColumn("VARCHAR", False, "BIGINT"), "day": SourceColumn("DATE")})
     {'age': 'int64'}
     """
-    own = {name: column.own for name, column in columns.items() if column.own is not None}
     return {
         name: kind
-        for name, held in own.items()
+        for name, column in columns.items()
         for form, kind in _SUGGESTED
-        if re.fullmatch(form, held)
+        if column.own is not None and re.fullmatch(form, column.own)
     }
 
 
@@ -153,7 +144,7 @@ def _cast(text: str, type_name: str, dialect: Dialect) -> str:
 
 def _int64(text: str, dialect: Dialect) -> str:
     number = _cast(text, "int64", dialect)
-    # What has a point was a float: one of 2^53 and beyond has no text in a column of floats.
+    # A number with a point was a float; one of 2^53 and beyond has no text in a column of floats.
     whole = _cast(f"split_part({text}, '.', 1)", "int64", dialect)
     exact = f"{whole} BETWEEN {1 - EXACT} AND {EXACT - 1}"
     return (

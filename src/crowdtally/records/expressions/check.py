@@ -1,8 +1,7 @@
-"""What an expression may be, judged by DuckDB's own syntax tree of what is written to it.
+"""Checks an expression by DuckDB's own syntax tree of the SQL that DuckDB will compute.
 
-The tree is DuckDB's and not the parser's that reads what a person typed: what that one calls by
-another name, or does not know, is judged as what DuckDB will compute. Whatever is not listed, a
-kind of node, a function or a type, is refused.
+The parser that reads what a person typed may call a function by another name, or not know it. Any
+kind of node, function or type that is not listed is refused.
 """
 
 from __future__ import annotations
@@ -26,11 +25,9 @@ from crowdtally.records.expressions.functions import (
     text_of,
 )
 
-MOST_GROWTH = 32
-"""How many times longer than a record the text that is made of it can become."""
+MOST_GROWTH = 32  # how many times longer than a record an expression's text can become
 
-_ALIKE = 0.72
-"""How alike names are of which one may have been meant: not now() and pow()."""
+_ALIKE = 0.72  # how alike a suggested name must be: more than pow() is to now()
 _KINDS = frozenset("CASE BETWEEN COMPARISON CONJUNCTION CONSTANT TYPE".split())
 _OPERATORS = frozenset(
     """
@@ -48,19 +45,17 @@ _IN_WORDS = {
 def problem(sql: str, columns: Sequence[str]) -> str | None:
     """Why the expression is refused, in words that follow its name; None where it may pass.
 
-    Args:
-        sql: as it is written to DuckDB.
-        columns: the names that it is known to read; a name that DuckDB alone takes for a column may
-            be a function without parentheses.
+    ``columns`` are the names that our parser takes for columns: a name that only DuckDB takes for
+    one may be a function without parentheses.
     """
     tree = _expression(_statement(sql))
     if tree is None:
         return "cannot be parsed as an SQL expression"
     nodes = list(_walk(tree))
     for node in nodes:
-        found = _refused(node, columns)
-        if found:
-            return f"contains {found}"
+        fault = _refused(node, columns)
+        if fault:
+            return f"contains {fault}"
     longer = _lengthened(tree)
     if longer > MOST_GROWTH:
         return (
@@ -71,10 +66,7 @@ def problem(sql: str, columns: Sequence[str]) -> str | None:
 
 
 def _lengthened(node: Node) -> int:
-    """How many times longer than a record the text is, at most, that an expression makes of it.
-
-    What joins texts has their lengths together; else the longest is as long as any.
-    """
+    """How many times longer than a record an expression's text is; joined texts add up."""
     if node["class"] == "COLUMN_REF":
         return 1
     parts = [_lengthened(part) for value in node.values() for part in _outermost(value)]
@@ -87,31 +79,30 @@ def _lengthened(node: Node) -> int:
 def spans(sql: str) -> tuple[list[str], str]:
     """Functions that may not be given an interval, and their arguments as SQL, in one order."""
     statement = _statement(sql)
-    found = [
+    calls = [
         (_name(node), argument)
         for node in _walk(_expression(statement))
         if node["class"] == "FUNCTION" and _name(node) in WITHOUT_SPANS
         for argument in _arguments(node)
         if text_of(argument) is None
     ]
-    if not found:
+    if not calls:
         return [], ""
-    selected = statement["statements"][0]["node"] | {"select_list": [node for _, node in found]}
+    selected = statement["statements"][0]["node"] | {"select_list": [node for _, node in calls]}
     only = statement | {"statements": [statement["statements"][0] | {"node": selected}]}
     query = "SELECT json_deserialize_sql(CAST(? AS JSON))"
     ((text,),) = reader().execute(query, [json.dumps(only)]).fetchall()
-    return [name for name, _ in found], str(text).removeprefix("SELECT ")
+    return [name for name, _ in calls], str(text).removeprefix("SELECT ")
 
 
 @lru_cache(maxsize=256)
 def _statement(sql: str) -> Any:
-    """What DuckDB reads in ``SELECT`` and the expression."""
     ((text,),) = reader().execute("SELECT json_serialize_sql(?)", [f"SELECT {sql}"]).fetchall()
     return json.loads(text)
 
 
 def _expression(statement: Any) -> Node | None:
-    """The only thing that is selected, from nothing; None where there is more or less."""
+    """The expression, if the statement selects just one, from no table; else None."""
     if statement["error"] or len(statement["statements"]) != 1:
         return None
     node = statement["statements"][0]["node"]
@@ -135,7 +126,7 @@ def _walk(node: Any) -> Iterator[Node]:
 
 
 def _outermost(value: Any) -> Iterator[Node]:
-    """The expressions in a part of the tree that are inside no other one there."""
+    """The outermost expressions in a part of the tree."""
     if isinstance(value, dict) and "class" in value:
         yield value
     elif isinstance(value, dict | list):
@@ -191,7 +182,7 @@ def _in_cast(node: Node) -> str | None:
 
 
 def _in_arrow(node: Node) -> str | None:
-    """DuckDB's parser takes ``document -> path`` for a lambda; with a constant path it is none."""
+    """DuckDB parses ``document -> path`` as a lambda; with a constant path it is none."""
     path = text_of(node["expr"])
     return GUARDS["json_extract"]([node["lhs"], node["expr"]]) if path else _other_rows("LAMBDA")
 

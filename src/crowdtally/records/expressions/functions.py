@@ -13,18 +13,16 @@ import duckdb
 from crowdtally.core.records import UTC
 from crowdtally.errors import UsageError, closest, did_you_mean
 
-# The functions that an expression may use, as DuckDB's catalogue spells them, and why.
+# The functions that an expression may use, as DuckDB's catalogue spells them, and why. The list
+# says what is allowed, not what is refused: a function of a new release of DuckDB is refused until
+# somebody has looked at it. A function here must
 #
-# A list of what is allowed, not of what is refused: a function that a new release of DuckDB
-# brings is refused until somebody has looked at it. To be here a function must
-#
-# - be decided by its arguments alone: no other row, no setting, clock, chance, file or catalogue;
-# - give the same value in every release, as far as its makers promise;
+# - depend on its arguments alone: no other row, setting, clock, chance, file or catalogue;
+# - give the same value in every release of DuckDB, as far as its makers promise;
 # - raise nothing that ``TRY`` lets through, whatever one record holds;
-# - take at most a second and no memory to speak of for a text of 100,000 letters.
+# - take at most a second and little memory for a text of 100,000 letters.
 #
-# ``tests/engines/test_expressions.py`` walks the catalogue and tries each of these with hostile
-# values.
+# ``tests/engines/test_expressions.py`` reads the catalogue and tries each with hostile values.
 
 GROUPS: dict[str, tuple[str, str]] = {
     "arithmetic": (
@@ -82,7 +80,6 @@ GROUPS: dict[str, tuple[str, str]] = {
 """Group → (why its functions are safe, their names)."""
 
 ALLOWED = frozenset(name for _, names in GROUPS.values() for name in names.split())
-"""Every function and operator that an expression may call."""
 
 CASTS = frozenset(
     """
@@ -90,14 +87,14 @@ CASTS = frozenset(
     UBIGINT DECIMAL NUMERIC REAL FLOAT DOUBLE VARCHAR TEXT DATE TIME TIMESTAMP TIMESTAMPTZ UUID JSON
     """.split()
 )
-"""Types that a cast may name; of an ENUM, say, the records would decide the values."""
+"""Types that a cast may name. An ENUM is none: the records would decide its values."""
 
 INSTEAD = {
     "date_format": "strftime", "extract": "date_part", "format": "concat",
     "hash": "md5_number", "lpad": "concat", "printf": "concat", "regexp_like": "regexp_matches",
     "rpad": "concat", "time_bucket": "date_trunc", "to_char": "strftime", "to_date": "strptime",
 }  # fmt: skip
-"""What does the work of a function that is refused, where the names are not alike."""
+"""Substitutes for refused functions whose names are not alike."""
 
 WITHOUT_SPANS = frozenset(
     """
@@ -105,16 +102,13 @@ WITHOUT_SPANS = frozenset(
     date_diff datediff date_sub datesub date_trunc datetrunc
     """.split()
 )
-"""Functions that DuckDB has for intervals and times of day too, and that then raise what ``TRY``
-lets through."""
+"""Functions that, given an interval or a time of day, raise what ``TRY`` lets through."""
 
-# Which names are time zones: those that both engines know, and that mean one place's clocks.
-#
-# The zone is public and part of what a record is. A name that stands for several zones (CST), or
-# for an offset that no place keeps all year (CET to some, +01:00), would give days that nobody
-# meant.
+# Time zones are the names that both engines know and that mean one place's clocks. An abbreviation
+# of several zones (CST), or an offset that no place keeps all year (CET to some, +01:00), would
+# give wrong days.
 
-# Two of the names that DuckDB lists are not the time zone database's any more.
+# Two names that DuckDB lists have left the time zone database.
 _NO_LONGER = ("US/Pacific-New", "Canada/East-Saskatchewan")
 _NO_PLACES = ("Etc/", "posix/", "right/", "SystemV/", *_NO_LONGER)
 _OFFSET = re.compile(r"(UTC|GMT|Z)?[+-]?\d{1,2}(:?\d{2})*")
@@ -136,7 +130,6 @@ def check_zone(name: object) -> str:
 
 @cache
 def known_zones() -> frozenset[str]:
-    """UTC, and every Area/City."""
     with duckdb.connect(":memory:") as connection:
         rows = connection.execute("SELECT name FROM pg_timezone_names()").fetchall()
     places = {name for (name,) in rows if "/" in name and not name.startswith(_NO_PLACES)}
@@ -160,16 +153,13 @@ def _hint(name: str) -> str:
     return did_you_mean(name, sorted(known_zones()))
 
 
-# What a function's arguments must be, so that one record can neither stop nor delay a release.
-#
-# A pattern, format, path, part or zone from a column would be somebody's: DuckDB raises errors
-# about them that ``TRY`` lets through, and some searches take a time that grows with the square
-# of a text.
+# Guards of functions' arguments, so that one record can neither stop nor delay a release. If a
+# pattern, format, path, part or zone came from a column, a record could make DuckDB raise errors
+# that ``TRY`` lets through, or search for a time that grows with the square of a text.
 
-Node = Any
-"""A node of DuckDB's syntax tree, as ``json_serialize_sql`` writes it."""
+Node = Any  # a node of DuckDB's syntax tree, as ``json_serialize_sql`` writes it
 Guard = Callable[[Sequence[Node]], str | None]
-"""Of a call's arguments: what is wrong with them, in words; None where nothing is."""
+"""From a call's arguments to their fault, in words; None where they have none."""
 
 _PARTS = frozenset(
     """
@@ -182,7 +172,7 @@ _MOST_REPEATED = 1_000
 
 
 def text_of(node: Node) -> str | None:
-    """The text of a constant; None where it is no constant, or null."""
+    """The text of a constant; None for anything else and for a null."""
     if node.get("class") != "CONSTANT":
         return None
     literal = node.get("literal", {})
@@ -202,7 +192,6 @@ def _constant(*places: int) -> Guard:
 
 
 def _number(*counts: int) -> Guard:
-    """So many arguments, no more and no fewer."""
     words = " or ".join(map(str, counts))
     return lambda given: None if len(given) in counts else f"without exactly {words} arguments"
 
@@ -252,7 +241,8 @@ def _pattern(every: bool) -> Guard:
         pattern = text_of(given[1]) if len(given) > 1 else None
         if pattern is None or not _compiles(pattern):
             return "with a regular expression that RE2 cannot read"
-        if _repetitions(pattern) > _MOST_REPEATED:
+        repetitions = math.prod(max(1, int(n)) for n in re.findall(r"(\d+)\}", pattern))  # nested
+        if repetitions > _MOST_REPEATED:
             return f"with more than {_MOST_REPEATED} repetitions in its regular expression"
         if every and _looks_ahead(pattern):
             return "of every match, with a repeated group, or with | beside * or + (match one)"
@@ -261,13 +251,8 @@ def _pattern(every: bool) -> Guard:
     return guard
 
 
-def _repetitions(pattern: str) -> int:
-    """How often a part is repeated at most, by counts that may stand inside each other."""
-    return math.prod(max(1, int(count)) for count in re.findall(r"(\d+)\}", pattern))
-
-
 def _looks_ahead(pattern: str) -> bool:
-    """Whether RE2 may look to the end, after each match, for a longer one that is not there."""
+    """Whether RE2 may search to the end, after each match, for a longer one."""
     choice = "|" in pattern and re.search(r"[*+]|,\}", pattern)
     return bool(choice or re.search(r"\)[?*+{]", pattern))
 
@@ -284,7 +269,7 @@ def _splitting(given: Sequence[Node]) -> str | None:
 
 
 def reader() -> duckdb.DuckDBPyConnection:
-    """A DuckDB without any table, to ask how it reads a text."""
+    """A DuckDB without tables, which shows how it reads a text."""
     return _empty().cursor()
 
 
@@ -309,7 +294,7 @@ def _format(query: str) -> Guard:
 
 
 def _read_by(given: Sequence[Node]) -> str | None:
-    """A format by which texts are read: of a zone's name, a record would decide which it is."""
+    """A format for reading texts; with %Z a record would name the zone."""
     form = (text_of(given[1]) if len(given) == 2 else None) or ""
     if "%Z" in form.replace("%%", ""):
         return "with a time zone's name, %Z, in its format (use try_strptime())"
@@ -371,7 +356,6 @@ GUARDS: dict[str, Guard] = {
     **dict.fromkeys(("json_extract_path", "json_extract_path_text", "json_exists"), _path),
     **dict.fromkeys(("json_type", "json_array_length", "json_keys"), _path),
 }
-"""What to look at in the arguments of an allowed function."""
 
 
 def growth(name: str, given: Sequence[Node]) -> int:

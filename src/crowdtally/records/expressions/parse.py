@@ -1,10 +1,10 @@
 """Row-wise SQL expressions that a person typed: parsed, checked, never trusted as text.
 
 A context, an item or a condition must be a function of one record. Aggregates, windows and
-subqueries look at other records, and a non-deterministic function would change when a part of the
-work is computed again; each would break the bound that the noise rests on. What may be used is
-listed (``functions.py``), and judged by what is written to DuckDB (``fence.py``); here stand the
-words for what people try most often.
+subqueries read other records, and a non-deterministic function would change when a part of the work
+is computed again; each would break the bound that the noise rests on. ``functions.py`` lists what
+is allowed, and ``check.py`` checks it as DuckDB reads it; this module has words for common
+mistakes.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from crowdtally.core.registry import DEEPEST, nesting
 from crowdtally.errors import UsageError
 from crowdtally.records.expressions import check
 
-Tree = Any
-"""A node of sqlglot's syntax tree; its class names differ between releases."""
+Tree = Any  # a node of sqlglot's syntax tree; its class names differ between releases
 
-WHERE = "the condition --where"
-"""What a message calls the condition."""
+WHERE = "the condition --where"  # what a message calls the condition
 _LONGEST, _DEEPEST, _SHOWN = 2_000, 100, 120
-# Which column these mean depends on what else is there, and beside a column whose type was inferred
-# stands its text: one user's value could decide which column everybody's is read from.
+# The columns that these mean depend on which others there are, and a column of inferred type has
+# its text beside it: one user's value could decide which column is read for everybody.
 _WITHOUT_NAMES = {"PositionalColumn", "Columns"}
 _WITHOUT_PARENTHESES = {"rowid"}
 
 _OPTIONS = ("modifiers", "flag", "parameters", "options")
-"""What the parser calls the options of a regular expression."""
+"""The parser's names for the options of a regular expression."""
 _TOO_DEEP = "is nested too deeply"
+_UNREADABLE = "cannot be parsed as an SQL expression"
 _DIALECT = Dialect.get_or_raise("duckdb")
 _BRACKETS = {
     getattr(TokenType, name): text
@@ -40,8 +39,8 @@ _BRACKETS = {
         ("L_BRACE", "{"), ("R_BRACE", "}"),
     )
 }  # fmt: skip
-# What stands in brackets behind the name of a type, sqlglot reads as the type's parameters, then
-# again as arguments: twice as often with each bracket inside another, and array[…] three times.
+# Brackets behind the name of a type sqlglot reads twice, as the type's parameters and as arguments:
+# the time doubles with each bracket inside another, and array[…] takes three times as long.
 _READ_AGAIN = frozenset({*_DIALECT.parser_class.TYPE_TOKENS, TokenType.ROW})
 _MOST_READ_AGAIN = 3
 
@@ -72,9 +71,7 @@ def of_item(name: str | None) -> str:
 def row_expression(text: str, what: str) -> Tree:
     """The syntax tree of a row-wise expression, or a UsageError that says why it is not one.
 
-    Args:
-        text: what a person typed.
-        what: what it is, for a message: :data:`WHERE`, :func:`of_context` or :func:`of_item`.
+    Messages call it ``what``: :data:`WHERE`, :func:`of_context` or :func:`of_item`.
     """
     tree = _parsed(text, what)
     nodes = list(tree.walk())
@@ -86,8 +83,8 @@ def row_expression(text: str, what: str) -> Tree:
             raise UsageError(_refusal(what, text, f"contains {problem}"))
     try:
         sql = written(tree)
-    except (ValueError, SqlglotError):  # what the parser reads and cannot write again
-        raise UsageError(_refusal(what, text, "cannot be parsed as an SQL expression")) from None
+    except (ValueError, SqlglotError):  # sqlglot cannot write everything that it reads
+        raise UsageError(_refusal(what, text, _UNREADABLE)) from None
     wrong = check.problem(sql, columns_of(tree))
     if wrong:
         raise UsageError(_refusal(what, text, wrong))
@@ -95,25 +92,18 @@ def row_expression(text: str, what: str) -> Tree:
 
 
 def _parsed(text: str, what: str) -> Tree:
-    """The syntax tree of one expression, whatever is in it."""
+    """The syntax tree of one expression, before any check of its parts."""
     if not isinstance(text, str):
         raise UsageError(f"{what} is SQL text: received a {type(text).__name__}.")
     if len(text) > _LONGEST:
         why = f"has {len(text)} characters, and at most {_LONGEST} are read"
         raise UsageError(_refusal(what, text, why))
     try:
-        tokens = _DIALECT.tokenize(text)
-        depth, read_again = nesting(
-            (_BRACKETS.get(token.token_type, ""), token.token_type in _READ_AGAIN)
-            for token in tokens
-        )
-        if depth > DEEPEST or read_again > _MOST_READ_AGAIN:
-            raise RecursionError
-        parsed = _DIALECT.parser().parse(tokens, text)
+        parsed = _trees(text)
     except RecursionError:
         raise UsageError(_refusal(what, text, _TOO_DEEP)) from None
     except Exception:  # sqlglot's own errors, and an IndexError where a function lacks an argument
-        raise UsageError(_refusal(what, text, "cannot be parsed as an SQL expression")) from None
+        raise UsageError(_refusal(what, text, _UNREADABLE)) from None
     if len(parsed) != 1 or parsed[0] is None:
         raise UsageError(_refusal(what, text, "must be exactly one expression"))
     tree = parsed[0]
@@ -122,9 +112,19 @@ def _parsed(text: str, what: str) -> Tree:
     return tree
 
 
+def _trees(text: str) -> list[Tree]:
+    tokens = _DIALECT.tokenize(text)
+    depth, read_again = nesting(
+        (_BRACKETS.get(token.token_type, ""), token.token_type in _READ_AGAIN) for token in tokens
+    )
+    if depth > DEEPEST or read_again > _MOST_READ_AGAIN:
+        raise RecursionError
+    return list(_DIALECT.parser().parse(tokens, text))
+
+
 def written(tree: Tree) -> str:
-    """The expression in DuckDB's SQL; quoted, no column can pass for a keyword."""
-    # What it is written as is judged by the fence: sqlglot's warnings would only puzzle.
+    """The expression in DuckDB's SQL, with quoted names, so that no column passes for a keyword."""
+    # ``check.py`` checks the result; sqlglot's warnings would only confuse.
     silent = ErrorLevel.IGNORE
     return str(tree.sql(dialect="duckdb", identify=True, unsupported_level=silent))
 
@@ -145,7 +145,7 @@ def _problem(node: Tree) -> str | None:
 
 
 def _drops_options(node: Tree) -> bool:
-    """Whether a regular expression has options that would be left out when it is written again."""
+    """Whether a regular expression has options that sqlglot would not write again."""
     given = next((node.args[name] for name in _OPTIONS if node.args.get(name)), None)
     if given is None or not isinstance(node, exp.Func):
         return False
@@ -165,5 +165,4 @@ def _refusal(what: str, text: str, why: str) -> str:
 
 
 def columns_of(tree: Tree) -> list[str]:
-    """The names of the columns that the expression reads."""
     return sorted({column.name for column in tree.find_all(exp.Column)})

@@ -1,8 +1,8 @@
-"""Spark, on a cluster: the same expressions as DuckDB, compiled for Spark and run by it.
+"""Spark as an engine: the same expressions as on DuckDB, compiled for a cluster.
 
 Only the DataFrame interface is used, so Spark Connect works. Everything is a function of the
-records and the key, so that a part which the cluster loses and computes again comes out the same.
-Only the non-zero cells of a table come to the driver.
+records and the key, so a part that the cluster loses and computes again is the same. Only the
+non-zero cells of a table come to the driver.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import MappingProxyType, TracebackType
 from typing import Any
 
 import ibis
@@ -22,7 +21,7 @@ from crowdtally.core.records import UTC
 from crowdtally.errors import CrowdtallyError
 from crowdtally.records import matching
 from crowdtally.records.columns import SourceColumn
-from crowdtally.records.engine import Kept
+from crowdtally.records.engine import NO_TYPES, Kept, Types
 from crowdtally.records.locate import Located
 from crowdtally.records.spark import expressions, sources
 from crowdtally.records.spark.session import Joined
@@ -31,7 +30,7 @@ from crowdtally.records.spark.sql import compiled, translated, translated_query
 
 _ZONE = "spark.sql.session.timeZone"
 _LARGEST_BROADCAST = 2_000_000
-"""Rows up to which a public list is sent whole to every executor: else each record travels."""
+"""Rows up to which a public list is sent to every executor; for longer ones each record travels."""
 
 
 class SparkEngine:
@@ -48,9 +47,7 @@ class SparkEngine:
     def __enter__(self) -> SparkEngine:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # After a lost connection nothing is left to clean, and the first failure is the one to say.
         with suppress(Exception):
             for frame in self._kept.values():
@@ -59,8 +56,6 @@ class SparkEngine:
                 self._session.catalog.dropGlobalTempView(name)
         with suppress(Exception):
             self._joined.leave()
-
-    # ---- zones ---------------------------------------------------------------------------------
 
     def in_zone(self, zone: str) -> None:
         self._zone = zone
@@ -76,32 +71,23 @@ class SparkEngine:
 
     @contextmanager
     def _opening_in_utc(self) -> Iterator[None]:
-        """A view is bound to the zone in which it is made: ids are read the same in every zone."""
+        """A view keeps the zone in which it is defined, and ids must be the same in every zone."""
         self._session.conf.set(_ZONE, UTC)
         try:
             yield
         finally:
             self._session.conf.set(_ZONE, self._zone)
 
-    # ---- sources -------------------------------------------------------------------------------
-
     def open(
-        self,
-        located: Located,
-        name: str,
-        keys: Iterable[str] = (),
-        types: Mapping[str, str] = MappingProxyType({}),
+        self, located: Located, name: str, keys: Iterable[str] = (), types: Types = NO_TYPES
     ) -> dict[str, SourceColumn]:
-        session, wanted = self._session, frozenset(keys)
+        wanted = frozenset(keys)
         with translated(f"opening {located.label or 'the records'}"), self._opening_in_utc():
             if located.kind == "spark-frame":
                 adopted = self._adopt(located.held, name)
                 frame, columns = sources.viewed(adopted, wanted, types, declared=False)
             else:
-                is_local = self._joined.is_local
-                frame, columns = sources.opened(
-                    session, located, is_local, wanted, types, self._zone
-                )
+                frame, columns = sources.opened(self._joined, located, wanted, types, self._zone)
             refuse_same_names(columns, located.label or "the table")
             self._view(name, frame)
         return columns
@@ -120,7 +106,6 @@ class SparkEngine:
             self._view(name, self._session.sql(sql))
 
     def schema(self, name: str) -> dict[str, str]:
-        """Columns and types of a view, in DuckDB's names for types."""
         return {column: duckdb_name(kind) for column, kind in self._kinds(name).items()}
 
     def table(self, name: str) -> ibis.Table:
@@ -146,19 +131,16 @@ class SparkEngine:
         return self.table(name)
 
     def check_row_wise(self, sql: str, what: str, clause: str) -> None:
-        """Refuse an expression that is not known to be one of a single row, the same on Spark."""
         expressions.check(sql, what)
-
-    # ---- expressions ---------------------------------------------------------------------------
 
     def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
         return matching.spark_hash(key, columns)
 
     def least(self, table: ibis.Table, limit: int) -> Kept:
-        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
+        """Each user's ``limit`` smallest priorities, as ``engine.least`` defines them.
 
-        Numbered from 1 and cut by ``<=``, which Spark sees through: it keeps that many of each
-        user already before the records travel. That leaves no place to count on the way.
+        Numbered from 1 and cut by ``<=``, which Spark recognises: it keeps only so many of each
+        user before the records travel. So rows cannot be counted on the way.
         """
         names = [name for name in ("user", "priority", "cell") if name in table.columns]
         columns, order = ", ".join(names), ", ".join(names[1:])
@@ -183,12 +165,12 @@ class SparkEngine:
         return {name: table.column(name).to_numpy() for name in table.column_names}
 
     def _fetched(self, expression: ibis.Table) -> Any:
-        """The result as an Arrow table: the one way by which anything leaves the cluster."""
+        """The result as an Arrow table: all that leaves the cluster comes through here."""
         with translated("counting the records"):
             return self._session.sql(compiled(expression)).toArrow()
 
     def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
-        """Compute once, into memory and disk; what is lost is computed again, and is the same."""
+        """Compute once, into memory and disk; a lost part is computed again, and is the same."""
         with translated("bounding the records"):
             if name in self._kept:
                 self._kept[name].unpersist()
@@ -199,8 +181,6 @@ class SparkEngine:
     def parts(self) -> int:
         """The work is never cut: Spark spills to disk."""
         return 1
-
-    # ---- names ---------------------------------------------------------------------------------
 
     def _name(self, name: str) -> str:
         return self._prefix + name
@@ -213,5 +193,4 @@ class SparkEngine:
             return kinds(self._session.table(self._name(name)))
 
     def _type_of(self, expression: str, clause: str) -> str:
-        frame = self._session.sql(f"SELECT {expression} AS value {clause}")
-        return kinds(frame)["value"]
+        return kinds(self._session.sql(f"SELECT {expression} AS value {clause}"))["value"]

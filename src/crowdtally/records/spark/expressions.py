@@ -1,4 +1,15 @@
-"""DuckDB SQL to Spark SQL."""
+"""Row-wise expressions in DuckDB's SQL, as Spark's: those whose meaning is the same.
+
+Only what is listed here passes: a node of the syntax tree that means the same to both engines, or
+one with a translation that does (a test compares them on both, value by value). On Spark with ANSI
+mode off all of it is total: a value that an expression cannot take gives null, never an error that
+would depend on one record. Everything listed is a function of one row.
+
+The engines still differ here: Spark divides by zero to null, DuckDB to infinity; where a part
+cannot be computed Spark goes on with null for that part, DuckDB with null for the whole; capitals
+of letters beyond A–Z, such as ß; times outside the years 1–9999, which are null here; a time
+without a zone that is cast to an instant, or compared with one, in the hour that clocks show twice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +30,7 @@ _DIRECTIVES = {
 
 
 def java_pattern(form: str) -> str | None:
-    """The pattern, or None where a directive has no counterpart.
+    """Java's pattern of a format; None where a directive has no counterpart.
 
     >>> java_pattern("%Y-%m at %H"), java_pattern("%U")
     ("yyyy-MM' at 'HH", None)
@@ -33,24 +44,11 @@ def java_pattern(form: str) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """Text that a pattern leaves as it is: letters stand in quotes."""
+    """Text between directives; its letters need quotes."""
     if not re.search(r"[A-Za-z'\[\]{}#]", text):
         return text
     return "'" + text.replace("'", "''") + "'"
 
-
-# Row-wise expressions, written in DuckDB's SQL, as Spark's: those whose meaning is the same.
-#
-# Only what is listed here passes: a node of the syntax tree that means the same to both engines,
-# or one with a translation that does (a test compares them on both, value by value). All of it is
-# total on Spark with ANSI mode off: a value that an expression cannot take gives null, never an
-# error that would depend on one record. Everything listed is a function of one row.
-#
-# Where the engines differ all the same: Spark divides by zero to null, DuckDB to infinity; where
-# a part cannot be computed Spark goes on with null for that part, DuckDB with null for the whole;
-# capitals of letters beyond A–Z, such as ß; times outside the years 1–9999, which are null here;
-# a time without a zone that is cast to an instant, or compared with one, in the hour that clocks
-# show twice.
 
 Node = Any
 TypeOf = Callable[[Node], str]
@@ -94,29 +92,27 @@ def _negative(node: Node) -> Node:
 
 
 def _try_cast(node: Node, kind: Any) -> Node:
-    """Sqlglot writes a plain CAST for Spark unless it is told that null is meant."""
+    """Without ``safe`` sqlglot writes a plain CAST for Spark."""
     return exp.TryCast(this=node, to=exp.DataType.build(kind, dialect="spark"), safe=True)
 
 
-def _formatted(node: Node, pattern: str) -> Node:
+def _formatted(node: Node, pattern: str | None) -> Node:
     return _call("date_format", node.this, pattern)
 
 
+def _day_of_week(x: Node) -> Node:
+    return _plus(_call("dayofweek", x), -1)  # Sunday is 0 in DuckDB and 1 in Spark
+
+
 PARTS: dict[str, Callable[[Node], Node]] = {
-    "year": lambda x: _call("year", x),
-    "quarter": lambda x: _call("quarter", x),
-    "month": lambda x: _call("month", x),
-    "week": lambda x: _call("weekofyear", x),
-    "day": lambda x: _call("day", x),
-    "doy": lambda x: _call("dayofyear", x),
-    "dayofyear": lambda x: _call("dayofyear", x),
-    "dow": lambda x: _plus(_call("dayofweek", x), -1),  # Sunday is 0 here and 1 in Spark
-    "dayofweek": lambda x: _plus(_call("dayofweek", x), -1),
-    "weekday": lambda x: _plus(_call("dayofweek", x), -1),
-    "isodow": lambda x: _plus(_call("weekday", x), 1),  # Monday is 1 here and 0 in Spark
-    "hour": lambda x: _call("hour", x),
-    "minute": lambda x: _call("minute", x),
-    "second": lambda x: _call("second", x),
+    **{
+        name: partial(_call, name)
+        for name in ("year", "quarter", "month", "day", "dayofyear", "hour", "minute", "second")
+    },
+    "week": partial(_call, "weekofyear"),
+    "doy": partial(_call, "dayofyear"),
+    **dict.fromkeys(("dow", "dayofweek", "weekday"), _day_of_week),
+    "isodow": lambda x: _plus(_call("weekday", x), 1),  # Monday is 1 in DuckDB and 0 in Spark
 }
 """Parts of a date or time, by DuckDB's names for them."""
 
@@ -128,11 +124,11 @@ RULES: dict[type[Any], Callable[[Node], Node]] = {
     exp.Div: lambda n: _call("try_divide", n.this, n.expression),
     exp.Neg: lambda n: n if isinstance(n.this, exp.Literal) else _negative(n.this),
     exp.Abs: lambda n: exp.If(this=n.this < 0, true=_negative(n.this), false=n.this.copy()),
-    exp.DayOfWeek: lambda n: PARTS["dow"](n.this),
+    exp.DayOfWeek: lambda n: _day_of_week(n.this),
     exp.DayOfWeekIso: lambda n: PARTS["isodow"](n.this),
     exp.Week: lambda n: PARTS["week"](n.this),
     exp.Extract: lambda n: PARTS[n.this.name.lower()](n.expression),
-    exp.TimeToStr: lambda n: _call("date_format", n.this, java_pattern(n.args["format"].name)),
+    exp.TimeToStr: lambda n: _formatted(n, java_pattern(n.args["format"].name)),
     exp.UnixToTime: lambda n: _instant(n),
     exp.Substring: lambda n: _call("substring", n.this, n.args["start"], n.args["length"]),
     exp.Left: lambda n: _call("left", n.this, n.expression),
@@ -149,33 +145,34 @@ for _class, _pattern in (("Dayname", "EEEE"), ("Monthname", "MMMM")):
 
 
 def to_spark(node: Node, type_of: TypeOf) -> Node:
-    """The expression for Spark, from the leaves up; ``type_of`` tells the type of a part of it."""
-    made = node.copy()
-    for key, value in list(made.args.items()):
+    """The expression for Spark, from the leaves up; ``type_of`` gives the type of a part of it."""
+
+    def inner(value: Any) -> Any:
         if isinstance(value, list):
-            made.set(key, [to_spark(v, type_of) if isinstance(v, exp.Expression) else v
-                           for v in value])  # fmt: skip
-        elif isinstance(value, exp.Expression):
-            made.set(key, to_spark(value, type_of))
-    if isinstance(made, exp.Cast):  # TRY_CAST is one as well
-        return _cast(made, type_of(made.this))
-    if isinstance(made, exp.Floor | exp.Ceil) and type_of(made.this) in ("double", "float"):
-        # Spark makes whole numbers of them, and of what is too large the largest one.
-        small = exp.Abs(this=made.this.copy()) < exp.Literal.number("9.2e18")
-        return exp.Case(ifs=[exp.If(this=small, true=made)])
-    if isinstance(made, _COMPARING):
-        _refuse_mixed(made, type_of)
-    if isinstance(made, _OF_NUMBERS_AND_TIMES):
-        _refuse_text(made, type_of)
-    rule = RULES.get(type(made))
-    return rule(made) if rule else made
+            return [inner(one) for one in value]
+        return to_spark(value, type_of) if isinstance(value, exp.Expression) else value
+
+    node = node.copy()
+    for key, value in list(node.args.items()):
+        if isinstance(value, list | exp.Expression):
+            node.set(key, inner(value))
+    if isinstance(node, exp.Cast):  # TRY_CAST is one as well
+        return _cast(node, type_of(node.this))
+    if isinstance(node, exp.Floor | exp.Ceil) and type_of(node.this) in ("double", "float"):
+        # Spark makes integers of them, and the largest integer of what is too large.
+        small = exp.Abs(this=node.this.copy()) < exp.Literal.number("9.2e18")
+        return exp.Case(ifs=[exp.If(this=small, true=node)])
+    if isinstance(node, _COMPARING):
+        _refuse_mixed(node, type_of)
+    if isinstance(node, _OF_NUMBERS_AND_TIMES):
+        _refuse_text(node, type_of)
+    rule = RULES.get(type(node))
+    return rule(node) if rule else node
 
 
 _COMPARING = _named(
     "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "NullSafeEQ", "NullSafeNEQ", "In", "Between"
 )
-
-
 _OF_NUMBERS_AND_TIMES = _named(
     "Add", "Sub", "Mul", "Div", "Mod", "IntDiv", "Neg", "Abs", "Floor", "Ceil", "Round",
     "UnixToTime", "Extract", "TimeToStr", "Dayname", "Monthname", "Year", "Month", "Day", "Quarter",
@@ -186,8 +183,8 @@ _OF_NUMBERS_AND_TIMES = _named(
 
 def _refuse_text(node: Node, type_of: TypeOf) -> None:
     """Refuse arithmetic and parts of dates over text, as DuckDB does; Spark would convert it."""
-    parts = [node.this, node.args.get("expression"), *node.args.get("expressions", [])]
-    parts += [node.args.get(name) for name in ("year", "month", "day")]
+    names = ("expression", "year", "month", "day")
+    parts = [node.this, *map(node.args.get, names), *node.args.get("expressions", [])]
     read = [part for part in parts if isinstance(part, exp.Expression)]
     columns = [part for part in read if not isinstance(part, exp.Literal | exp.Var)]
     if any(type_of(part) == "string" for part in columns):
@@ -199,11 +196,11 @@ def _refuse_text(node: Node, type_of: TypeOf) -> None:
 
 def _refuse_mixed(node: Node, type_of: TypeOf) -> None:
     """Refuse a comparison of text with numbers, as DuckDB does; Spark would convert in silence."""
-    compared = [node.this, node.args.get("expression"), *node.args.get("expressions", [])]
-    compared += [node.args.get("low"), node.args.get("high")]
-    found = [part for part in compared if part is not None]
-    types = {type_of(part) for part in found if not isinstance(part, exp.Null)}
-    texts = [p for p in found if not isinstance(p, exp.Literal) and type_of(p) == "string"]
+    names = ("expression", "low", "high")
+    compared = [node.this, *map(node.args.get, names), *node.args.get("expressions", [])]
+    parts = [part for part in compared if part is not None]
+    types = {type_of(part) for part in parts if not isinstance(part, exp.Null)}
+    texts = [p for p in parts if not isinstance(p, exp.Literal) and type_of(p) == "string"]
     if texts and any(kind in _NUMBERS or kind.startswith("decimal") for kind in types):
         raise InputError(
             "an expression does not fit the types of its columns: it compares text with a number; "
@@ -261,12 +258,7 @@ def part_name(node: Node) -> str:
 
 
 def check(sql: str, what: str) -> None:
-    """Refuse an expression with anything in it that is not listed here.
-
-    Args:
-        sql: in DuckDB's dialect.
-        what: what it is, for a message.
-    """
+    """Refuse an expression in DuckDB's SQL with anything in it that is not listed here."""
     for node in sqlglot.parse_one(sql, read="duckdb").walk():
         problem = _problem(node)
         if problem:
@@ -282,27 +274,17 @@ _LISTED = frozenset({*SAME, *RULES, exp.Floor, exp.Ceil})
 
 
 def _problem(node: Node) -> str | None:
-    """What of a node is not known to mean the same, in words; None where it does."""
+    """The part of a node that may not mean the same, in words; None where all of it does."""
     for kinds, problem in _PROBLEMS.items():
         if isinstance(node, kinds):
             return problem(node)
-    # The class itself: a kind of node that is made a subclass of a listed one is another function.
+    # The class itself: a subclass of a listed kind of node is another function.
     if type(node) in _LISTED:
         return None
     if not isinstance(node, exp.Func):
         return type(node).__name__.lower()
     typed = node.sql(dialect="duckdb").partition("(")[0]  # strptime, which sqlglot calls otherwise
     return f"{(typed if typed.isidentifier() else node.sql_name()).lower()}()"
-
-
-def _in_cast(node: Node) -> str | None:
-    target = node.to.this.name
-    return None if target in CASTS else f"a cast to {target}"
-
-
-def _in_extract(node: Node) -> str | None:
-    part = node.this.name.lower()
-    return None if part in PARTS else f"the part {part}"
 
 
 def _in_format(node: Node) -> str | None:
@@ -322,20 +304,18 @@ def _in_time(node: Node) -> str | None:
 
 
 _PROBLEMS: dict[tuple[type[Any], ...], Callable[[Node], str | None]] = {
-    (exp.Cast,): _in_cast,
-    (exp.Anonymous,): lambda node: (
-        None if part_name(node) in PARTS else f"{str(node.this).lower()}()"
-    ),
-    (exp.Extract,): _in_extract,
+    (exp.Cast,): lambda n: None if (to := n.to.this.name) in CASTS else f"a cast to {to}",
+    (exp.Anonymous,): lambda n: None if part_name(n) in PARTS else f"{str(n.this).lower()}()",
+    (exp.Extract,): lambda n: None if (p := n.this.name.lower()) in PARTS else f"the part {p}",
     (exp.TimeToStr,): _in_format,
     (exp.Like, exp.ILike): _in_like,
-    (exp.Trim,): lambda node: None if node.expression is None else "trim() of given characters",
-    (exp.Substring, exp.Left, exp.Right, exp.SplitPart): lambda node: (
-        None if _constant_places(node) else f"{node.sql_name().lower()}() at such a position"
+    (exp.Trim,): lambda n: None if n.expression is None else "trim() of given characters",
+    (exp.Substring, exp.Left, exp.Right, exp.SplitPart): lambda n: (
+        None if _constant_places(n) else f"{n.sql_name().lower()}() at such a position"
     ),
     (exp.UnixToTime,): _in_time,
 }
-"""What to look at in nodes that mean the same only in some of their forms."""
+"""Checks of nodes that mean the same only in some of their forms."""
 
 
 def _constant_places(node: Node) -> bool:

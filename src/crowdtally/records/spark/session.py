@@ -1,4 +1,8 @@
-"""Find, start, check a session."""
+"""A Spark session to work in: started, joined or connected to, checked, and left as it was found.
+
+Whatever is wrong with a cluster shows here, in bounded time and in one line, before anything is
+charged.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +23,6 @@ from urllib.parse import urlsplit
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.records.spark.sql import translation, without_warnings
 
-# Whether a Spark can be had and works: found out in bounded time, before anything is charged.
-
 REQUIRED = {
     "spark.sql.ansi.enabled": "false",  # a value that cannot be computed is null, not an error
     "spark.sql.session.timeZone": "UTC",  # a weekday must not depend on a machine's zone
@@ -35,13 +37,10 @@ REQUIRED = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
-"""Settings of the session that the counts rest on; asked of every session, and checked."""
-CONNECT_SECONDS = 5
-"""How long anything may take to accept a connection, or to take leave of."""
-PROBE_SECONDS = 300
-"""How long a cluster may take to find an executor for us."""
+"""Settings that the counts rest on; set in every session, and checked."""
+CONNECT_SECONDS = 5  # how long a connection may take to be accepted, or closed
+PROBE_SECONDS = 300  # how long a cluster may take to find an executor for us
 JAVA = "sudo apt-get install openjdk-17-jre-headless (or set JAVA_HOME)"
-"""What to type where Java is missing."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Joined:
     """A session of our own on some Spark, and how to leave it."""
 
     session: Any
-    """The session: temporary views and settings in it are nobody else's."""
+    """Its temporary views and settings are ours alone."""
     is_local: bool
     """Whether every executor reads this machine's files."""
     leave: Callable[[], None]
@@ -57,7 +56,6 @@ class Joined:
 
 
 def require_pyspark() -> None:
-    """Say what to install where there is no Spark."""
     try:
         with without_warnings():
             import pyspark.sql  # noqa: F401
@@ -68,29 +66,28 @@ def require_pyspark() -> None:
 
 
 def find_java() -> None:
-    """Java 17 or newer with the module that Spark 4 loads."""
+    """Require Java 17 or newer with the module that Spark 4 loads."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
         raise CrowdtallyError(f"Spark needs Java 17 or newer, and there is none: {JAVA}.")
-    told = subprocess.run(
-        [java, "--add-modules=jdk.incubator.vector", "-version"], capture_output=True, text=True
-    )
-    version = re.search(r'version "(\d+)', told.stderr + told.stdout)
-    if told.returncode != 0 or version is None or int(version[1]) < 17:
-        found = f"Java {version[1]}" if version else "this Java"
+    command = [java, "--add-modules=jdk.incubator.vector", "-version"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    version = re.search(r'version "(\d+)', run.stderr + run.stdout)
+    if run.returncode != 0 or version is None or int(version[1]) < 17:
+        version_words = f"Java {version[1]}" if version else "this Java"
         raise CrowdtallyError(
-            f"Spark needs Java 17 or newer with all its modules; {found} is not: {JAVA}."
+            f"Spark needs Java 17 or newer with all its modules; {version_words} is not: {JAVA}."
         )
 
 
 def is_connect(session: Any) -> bool:
-    """Whether a session is a Connect client's, without a driver in this process."""
+    """Whether a session is a Connect client's, so that no driver is in this process."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def reach(master: str) -> None:
-    """Whether anything listens at an address; Spark itself would wait for minutes."""
+    """Refuse an address where nothing listens; Spark itself would wait for minutes."""
     if not master.startswith(("spark://", "sc://")):
         return
     default = 15002 if master.startswith("sc://") else 7077
@@ -111,7 +108,7 @@ def reach(master: str) -> None:
 
 
 def checked(joined: Joined) -> Joined:
-    """The session, if it is of our version, takes our settings and has an executor that works."""
+    """The session, if its version fits, it takes our settings and has an executor that works."""
 
     def probe() -> None:
         check_version(joined.session)
@@ -125,7 +122,7 @@ def checked(joined: Joined) -> Joined:
         _in_time(probe, PROBE_SECONDS)
     except BaseException:
         with suppress(Exception):
-            # Whoever does not answer cannot be told that we leave, either.
+            # A cluster that does not answer need not hear that we leave.
             close = joined.session.client.close if is_connect(joined.session) else joined.leave
             _in_time(close, CONNECT_SECONDS)
         raise
@@ -133,7 +130,7 @@ def checked(joined: Joined) -> Joined:
 
 
 def check_version(session: Any) -> None:
-    """Refuse a Spark that the pyspark installed here was not made for."""
+    """Refuse a Spark of another version than the pyspark installed here."""
     import pyspark
 
     theirs, ours = str(session.version), str(pyspark.__version__)
@@ -148,14 +145,14 @@ def check_version(session: Any) -> None:
 
 
 def _in_time(work: Callable[[], None], seconds: float) -> None:
-    """Do it in a thread, which is left behind where Spark does not answer in time."""
+    """Run it in a thread, which is left behind if Spark does not answer in time."""
     failures: list[Exception] = []
 
     def run() -> None:
         try:
             with without_warnings():
                 work()
-        except Exception as error:  # handed over to the thread that waits
+        except Exception as error:  # raised below, in the thread that waits
             failures.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
@@ -178,11 +175,6 @@ def without_token(url: str) -> str:
     return url.partition("/;")[0]
 
 
-# A Spark session to work in: started, joined or connected to, checked, and left as it was found.
-#
-# Everything that can be wrong with a cluster shows here, in bounded time and in one line, before
-# anything is charged.
-
 _OF_OURS = {
     "spark.app.name": "crowdtally",
     "spark.ui.enabled": "false",
@@ -190,12 +182,12 @@ _OF_OURS = {
     "spark.log.level": "OFF",  # its messages quote values of records
     "spark.driver.maxResultSize": "0",  # non-zero cells stream through: docs/scale.md
 }
-"""Settings of a session that we start; each can be given otherwise."""
+"""Settings of a session that we start; the curator can override each."""
 _MACHINE_LOCAL = re.compile(r"local(-cluster)?(\[.*\])?")
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """Refuse settings that the counts rest on, and what is not a setting of Spark's."""
+    """Refuse names that are not Spark's, and other values of settings that the counts rest on."""
     for name, value in settings.items():
         if not name.startswith("spark."):
             raise UsageError(
@@ -229,9 +221,6 @@ def join_frame(frame: Any) -> Joined:
     return checked(Joined(session, bool(_MACHINE_LOCAL.fullmatch(master)), _nothing))
 
 
-# ---- a driver in this process ------------------------------------------------------------------
-
-
 def _classic(master: str | None, settings: Mapping[str, str]) -> Joined:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -244,7 +233,7 @@ def _classic(master: str | None, settings: Mapping[str, str]) -> Joined:
     master = master or settings.get("spark.master") or "local[*]"
     is_local = bool(_MACHINE_LOCAL.fullmatch(master))
     reach(master)
-    # Spark makes a folder for tables, by default in whatever folder we are in.
+    # Spark makes a folder for tables, by default in the working directory.
     folder = tempfile.TemporaryDirectory(prefix="crowdtally-", ignore_cleanup_errors=True)
     ours = {**_OF_OURS, "spark.sql.warehouse.dir": f"{folder.name}/tables"}
     started = _start(master, {**ours, **settings}, is_local)
@@ -280,7 +269,9 @@ def _start(master: str, settings: Mapping[str, str], is_local: bool) -> Any:
             gateway = SparkContext._gateway or launch(conf, {"stderr": log, "stdout": log})
             return SparkSession(SparkContext(conf=conf, gateway=gateway))
         except Exception as error:  # Java's errors, in many wrappings
-            raise _no_start(error, master, _tail(log)) from error
+            log.seek(max(0, log.seek(0, os.SEEK_END) - 20_000))
+            words = log.read().decode(errors="replace")
+            raise _no_start(error, master, words) from error
 
 
 def _no_start(error: Exception, master: str, log: str) -> CrowdtallyError:
@@ -302,14 +293,9 @@ def _no_start(error: Exception, master: str, log: str) -> CrowdtallyError:
     return CrowdtallyError(f"{words} Nothing was charged.")
 
 
-def _tail(log: Any) -> str:
-    log.seek(max(0, log.seek(0, os.SEEK_END) - 20_000))
-    return bytes(log.read()).decode(errors="replace")
-
-
 @contextmanager
 def _local_address(is_local: bool) -> Iterator[None]:
-    """On one machine Spark talks to itself, whatever the machine's name resolves to."""
+    """On one machine Spark uses the loopback address, whatever the machine's name resolves to."""
     before = os.environ.get("SPARK_LOCAL_IP")
     if is_local and before is None:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -338,9 +324,6 @@ def _spark_home() -> str:
     return str(Path(pyspark.__file__).parent)
 
 
-# ---- a Connect server --------------------------------------------------------------------------
-
-
 def _connect(url: str, settings: Mapping[str, str]) -> Joined:
     try:
         with without_warnings():
@@ -363,11 +346,11 @@ def _connect(url: str, settings: Mapping[str, str]) -> Joined:
 
 
 def _release(session: Any) -> None:
-    """End our session alone: ``stop`` would, of a server that pyspark started itself, end that."""
+    """End our session alone: ``stop`` would also end a server that pyspark itself started."""
     with suppress(Exception):
         session.client.release_session()
     session.client.close()
 
 
 def _nothing() -> None:
-    """Leave a session that others use as it is."""
+    """Leave a session that others use unchanged."""

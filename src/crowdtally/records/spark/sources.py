@@ -1,4 +1,4 @@
-"""Open sources; types."""
+"""Sources as Spark DataFrames, and the names and texts of Spark's types."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from crowdtally.records import csv
 from crowdtally.records.columns import EXACT, SourceColumn, own_of
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.locate import Located
+from crowdtally.records.spark.session import Joined
 from crowdtally.records.spark.sql import quoted
 from crowdtally.records.types import Dialect, Stored, view_of
 
@@ -39,14 +40,14 @@ _NAMES = {
     "decimal(20,0)": ("UBIGINT", "decimal(20, 0)"),
     "decimal(38,0)": ("HUGEINT", "decimal(38, 0)"),
 }
-# Not "string collate …": there different texts are equal, and a record would match several values
-# of a list.
+# Not "string collate …": a collation makes different texts equal, so a record would match several
+# values of a list.
 _OTHER_TEXT = re.compile(r"(var)?char\(\d+\)")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 def duckdb_name(kind: str) -> str:
-    """The name by which DuckDB calls a Spark type.
+    """DuckDB's name of a Spark type.
 
     >>> duckdb_name("int"), duckdb_name("varchar(7)"), duckdb_name("decimal(9,2)")
     ('INTEGER', 'VARCHAR', 'DECIMAL(9,2)')
@@ -57,7 +58,7 @@ def duckdb_name(kind: str) -> str:
 
 
 def ibis_type(kind: str) -> dt.DataType:
-    """The Ibis type of a Spark type; only its family matters, since Spark knows its own columns."""
+    """The Ibis type of a Spark type; its family is enough, since Spark knows its own columns."""
     if kind in _NAMES:
         return dt.dtype(_NAMES[kind][1])
     decimal = _DECIMAL.fullmatch(kind)
@@ -67,14 +68,12 @@ def ibis_type(kind: str) -> dt.DataType:
 
 
 def kinds(frame: Any) -> dict[str, str]:
-    """Columns of a Spark DataFrame and Spark's own words for their types."""
+    """Columns of a Spark DataFrame and Spark's names of their types."""
     return {field.name: field.dataType.simpleString().lower() for field in frame.schema.fields}
 
 
 def canonical_text(value: str, kind: str) -> str | None:
-    """Spark's SQL for a value as text that depends on the value, not on its column's type.
-
-    None for lists, maps and the like.
+    """As ``columns.canonical_text``, in Spark's SQL and of a Spark type.
 
     >>> canonical_text("x", "int"), canonical_text("x", "array<int>")
     ('CAST(x AS STRING)', None)
@@ -82,34 +81,29 @@ def canonical_text(value: str, kind: str) -> str | None:
     if kind in ("float", "double"):
         value = value if kind == "double" else f"CAST({value} AS DOUBLE)"
         number = f"CAST({value} AS BIGINT)"
-        text = f"CAST(if({value} = {number}, {number}, NULL) AS STRING)"
+        whole = f"CAST(if({value} = {number}, {number}, NULL) AS STRING)"
         # NaN exceeds everything, and is not below 2^53; from there on no float is a fraction.
         return (
-            f"CASE WHEN abs({value}) < {EXACT} THEN coalesce({text}, CAST({value} AS STRING)) END"
+            f"CASE WHEN abs({value}) < {EXACT} THEN coalesce({whole}, CAST({value} AS STRING)) END"
         )
-    if kind == "string":
-        return value
-    if kind == "timestamp":
-        # Of an instant, as of DuckDB's: read again in another zone it must stay the same one.
-        return f"concat(CAST({value} AS STRING), '+00')"
-    if kind == "timestamp_ntz":
-        return f"regexp_replace(CAST({value} AS STRING), ' 00:00:00$', '')"  # of a date, the date
-    if kind == "binary":
-        return f"hex({value})"
-    if _DECIMAL.fullmatch(kind) and not kind.endswith(",0)"):
-        return f"rtrim('.', rtrim('0', CAST({value} AS STRING)))"
-    known = kind in _NAMES or _OTHER_TEXT.fullmatch(kind) or _DECIMAL.fullmatch(kind)
-    return f"CAST({value} AS STRING)" if known else None
+    decimal = _DECIMAL.fullmatch(kind)
+    if not (decimal or kind in _NAMES or _OTHER_TEXT.fullmatch(kind)):
+        return None
+    text = f"CAST({value} AS STRING)"
+    texts = {
+        "string": value,
+        # An instant has one text, as in DuckDB: its local time would depend on the zone.
+        "timestamp": f"concat({text}, '+00')",
+        "timestamp_ntz": f"regexp_replace({text}, ' 00:00:00$', '')",  # of a date, the date
+        "binary": f"hex({value})",
+    }
+    fraction = decimal and decimal[2] != "0"
+    return f"rtrim('.', rtrim('0', {text}))" if fraction else texts.get(kind, text)
 
 
 def _full_match(text: str, form: str) -> str:
     """By a look ahead instead of ``$``, which lets a last line break pass."""
     return f"{text} RLIKE '^({form})(?![^~]|~)'"
-
-
-def _cast_name(kind: str) -> str:
-    """What a session calls a timestamp may be one without a zone."""
-    return "timestamp_ltz" if kind == "timestamp" else kind
 
 
 SPARK = Dialect(
@@ -125,13 +119,14 @@ SPARK = Dialect(
         "timestamptz": "timestamp",
     },
     duckdb_name,
-    _cast_name,
+    # A session may use the name "timestamp" for a time without a zone.
+    lambda kind: "timestamp_ltz" if kind == "timestamp" else kind,
 )
 """Spark's SQL of declared types; in a session whose zone is UTC."""
 
 
 def refuse_same_names(columns: Iterable[str], label: str) -> None:
-    """Spark does not tell upper from lower case in column names; two such columns are a mistake."""
+    """Refuse names that differ in case alone: to Spark they are one."""
     seen: dict[str, str] = {}
     for column in columns:
         other = seen.setdefault(column.lower(), column)
@@ -142,7 +137,7 @@ def refuse_same_names(columns: Iterable[str], label: str) -> None:
             )
 
 
-_SHIPPED: Mapping[str, str] = {
+_SHIPPED = {
     "UTINYINT": "SMALLINT",
     "USMALLINT": "INTEGER",
     "UINTEGER": "BIGINT",
@@ -157,11 +152,6 @@ _SHIPPED: Mapping[str, str] = {
 }
 
 
-def shipped_as(duckdb_type: str) -> str | None:
-    """The type to cast a DuckDB column to before Spark can take it; None where it can at once."""
-    return "VARCHAR" if duckdb_type.startswith("ENUM") else _SHIPPED.get(duckdb_type)
-
-
 LARGEST_SENT = 256 * 2**20
 """Bytes up to which a file of this machine is sent to a cluster that may not see it."""
 _NOT_REPEATABLE = re.compile(
@@ -171,24 +161,22 @@ _NOT_REPEATABLE = re.compile(
 
 
 def opened(
-    session: Any,
-    located: Located,
-    is_local: bool,
-    keys: Collection[str],
-    types: Mapping[str, str],
-    zone: str,
+    joined: Joined, located: Located, keys: Collection[str], types: Mapping[str, str], zone: str
 ) -> tuple[Any, dict[str, SourceColumn]]:
-    """The source as a Spark DataFrame, as ``view_of`` says; nothing is read by the cluster yet.
+    """The source as a Spark DataFrame with the columns of ``view_of``; nothing is read yet.
 
     ``zone`` is the one in which a DuckDB view makes days of times.
     """
+    session = joined.session
     if located.kind == "spark-table":
         name = str(located.table)
         if "`" not in name:
             name = ".".join(map(quoted, name.split(".")))
-        return viewed(session.table(name), keys, types, declared=_is_stored(session, name))
+        # A view's types may come from its rows.
+        stored = session.catalog.getTable(name).tableType in ("MANAGED", "EXTERNAL")
+        return viewed(session.table(name), keys, types, declared=stored)
     # A small CSV is read here as well, by DuckDB, which names the line that is at fault.
-    seen = is_local and located.kind == "parquet"
+    seen = joined.is_local and located.kind == "parquet"
     if located.kind in ("parquet", "csv") and (seen or _too_large_to_send(located)):
         return viewed(_read(session, located), keys, types, declared=True)
     return _shipped(session, located, keys, types, zone)
@@ -197,7 +185,7 @@ def opened(
 def viewed(
     frame: Any, keys: Collection[str], types: Mapping[str, str], *, declared: bool
 ) -> tuple[Any, dict[str, SourceColumn]]:
-    """A DataFrame's columns as ``view_of`` shows them; ``declared``: its types are stored ones."""
+    """A DataFrame's columns as ``view_of`` shows them; ``declared`` if its types are stored."""
     columns: dict[str, SourceColumn] = {}
     shown: dict[str, str] = {}
     for name, kind in kinds(frame).items():
@@ -207,20 +195,16 @@ def viewed(
     return frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in shown.items())), columns
 
 
-def _is_stored(session: Any, name: str) -> bool:
-    """Whether the catalogue has a table of that name: a view's types may come from its rows."""
-    return session.catalog.getTable(name).tableType in ("MANAGED", "EXTERNAL")
-
-
 def refuse_unrepeatable(frame: Any) -> None:
     """Refuse a DataFrame that may differ each time a part of it is computed.
 
-    A cluster computes parts again when it loses them. A user's records would then come in two
-    versions, and the bound on what she contributes would hold for each, not for both.
+    A cluster computes a lost part again. A user's records would then come in two versions, and the
+    bound on what she contributes would hold for each, not for both.
     """
-    found = _NOT_REPEATABLE.search(_analysed(frame))
-    if found:
-        what = (found[1] or found[0].split()[0].strip()).lower()
+    _, _, rest = plan_of(frame).partition("== Analyzed Logical Plan ==")
+    match = _NOT_REPEATABLE.search(rest.partition("== Optimized Logical Plan ==")[0])
+    if match:
+        what = (match[1] or match[0].split()[0].strip()).lower()
         raise InputError(
             f"the DataFrame is computed with {what}, so its rows may differ each time a part of it "
             "is computed: write it to a table or file, and release that."
@@ -228,15 +212,10 @@ def refuse_unrepeatable(frame: Any) -> None:
 
 
 def plan_of(frame: Any) -> str:
-    """All stages of a DataFrame's plan, which Spark can only print."""
+    """All stages of a DataFrame's plan; Spark can only print them."""
     with redirect_stdout(StringIO()) as text:
         frame.explain(mode="extended")
     return text.getvalue()
-
-
-def _analysed(frame: Any) -> str:
-    _, _, rest = plan_of(frame).partition("== Analyzed Logical Plan ==")
-    return rest.partition("== Optimized Logical Plan ==")[0]
 
 
 def _too_large_to_send(located: Located) -> bool:
@@ -265,10 +244,10 @@ def _uri(path: str) -> str:
 
 
 def _records(lines: Any, located: Located) -> Any:
-    """CSV, a record a line, all columns as text, by the header: nothing is guessed.
+    """CSV by its header, one record on each line, all columns as text.
 
-    A quote that is not closed on its line is refused. It would make other lines, other users'
-    records, part of one field.
+    A quote that is not closed on its line is refused: it would take other users' records into one
+    field.
     """
     if "://" in located.paths[0]:
         first = lines.limit(1).toArrow().column(0).to_pylist()
@@ -301,13 +280,14 @@ def _text(value: str) -> str:
 def _shipped(
     session: Any, located: Located, keys: Collection[str], types: Mapping[str, str], zone: str
 ) -> tuple[Any, dict[str, SourceColumn]]:
-    """What this machine holds, read by DuckDB, in types that Spark takes."""
+    """A source of this machine, read by DuckDB, in types that Spark takes."""
     with DuckDBEngine() as engine:
         engine.in_zone(zone)
         columns = engine.open(located, "held", keys, types)
         casts = []
         for column, kind in engine.schema("held").items():
-            name, target = duckdb_quoted(column), shipped_as(kind)
+            name = duckdb_quoted(column)
+            target = "VARCHAR" if kind.startswith("ENUM") else _SHIPPED.get(kind)
             casts.append(f"TRY_CAST({name} AS {target}) AS {name}" if target else name)
         frame = session.createDataFrame(engine.arrow(f"SELECT {', '.join(casts)} FROM held"))
     held = {name: duckdb_name(kind) for name, kind in kinds(frame).items()}

@@ -1,4 +1,4 @@
-"""Ibis to Spark SQL; errors."""
+"""Ibis expressions, and queries in DuckDB's SQL, as Spark's SQL; Spark's errors as ours."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from sqlglot import exp
 
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.records.spark.expressions import to_spark
-
-# Ibis expressions, and the few queries in DuckDB's SQL that define views, as Spark's SQL.
 
 
 class _Compiler(PySparkCompiler):  # type: ignore[misc]  # Ibis has no types
@@ -44,12 +42,12 @@ class _Compiler(PySparkCompiler):  # type: ignore[misc]  # Ibis has no types
         """A small number is an INT to Spark, whatever type it was given here."""
         if dtype.is_int64():
             return self.cast(exp.convert(int(value)), dtype)
-        return None if dtype.is_floating() else super().visit_NonNullLiteral(
-            op, value=value, dtype=dtype
-        )  # fmt: skip
+        if dtype.is_floating():
+            return None
+        return super().visit_NonNullLiteral(op, value=value, dtype=dtype)
 
     def visit_BitXor(self, op: Any, *, arg: Any, where: Any) -> Any:
-        """Spark has it; Ibis does not say so."""
+        """Spark has it, which Ibis does not know."""
         return self.agg.bit_xor(arg, where=where)
 
     def visit_Field(self, op: Any, *, rel: Any, name: Any) -> Any:
@@ -61,7 +59,6 @@ _compiler = _Compiler()
 
 
 def compiled(expression: ibis.Table) -> str:
-    """The expression in Spark's SQL."""
     return str(_compiler.to_sqlglot(expression).sql(dialect="spark"))
 
 
@@ -70,10 +67,8 @@ def translated_query(
 ) -> str:
     """A view's query from DuckDB's SQL to Spark's: columns, FROM with joins, perhaps WHERE.
 
-    Args:
-        query: in DuckDB's SQL.
-        view_of: the name under which Spark has a view of ours.
-        type_of: the Spark type of an expression over a FROM clause, both in Spark's SQL.
+    ``view_of`` gives Spark's name of one of our views; ``type_of`` the Spark type of an expression
+    over a FROM clause, both in Spark's SQL.
     """
     tree: Any = sqlglot.parse_one(query, read="duckdb")
     for table in list(tree.find_all(exp.Table)):
@@ -81,7 +76,9 @@ def translated_query(
     for column in tree.find_all(exp.Column):
         if column.table:
             column.set("table", exp.to_identifier(view_of(column.table), quoted=True))
-    clause = _clause(tree)
+    origin = next(tree.args[name] for name in ("from", "from_") if tree.args.get(name))
+    parts = [origin, *(tree.args.get("joins") or [])]
+    clause = " ".join(part.sql(dialect="spark").strip() for part in parts)
 
     def kind(node: Any) -> str:
         return type_of(node.sql(dialect="spark"), clause)
@@ -90,21 +87,15 @@ def translated_query(
         exp.alias_(to_spark(column.unalias(), kind), column.alias_or_name, quoted=True)
         for column in tree.expressions
     ]
-    made = f"SELECT {', '.join(column.sql(dialect='spark') for column in columns)} {clause}"
+    selected = f"SELECT {', '.join(column.sql(dialect='spark') for column in columns)} {clause}"
     where = tree.args.get("where")
     if where is None:
-        return made
-    return f"{made} WHERE {to_spark(where.this, kind).sql(dialect='spark')}"
-
-
-def _clause(tree: Any) -> str:
-    origin = next(tree.args[name] for name in ("from", "from_") if tree.args.get(name))
-    joins = [join.sql(dialect="spark") for join in tree.args.get("joins") or []]
-    return " ".join([origin.sql(dialect="spark").strip(), *joins])
+        return selected
+    return f"{selected} WHERE {to_spark(where.this, kind).sql(dialect='spark')}"
 
 
 def quoted(name: str) -> str:
-    """The name as an identifier of Spark's.
+    """The name as a Spark identifier.
 
     >>> quoted("a`b")
     '`a``b`'
@@ -187,7 +178,6 @@ _FAULTS: tuple[tuple[str, type[CrowdtallyError], str], ...] = (
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Run something on Spark; raise its failures as ours."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -205,7 +195,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def translation(error: BaseException, doing: str) -> CrowdtallyError:
-    """What to say of an error of Spark's; its own words are shown by --debug alone."""
+    """Our words for an error of Spark's: its own may quote values, and only --debug shows them."""
     text = str(error)
     if _MEMORY.search(text):
         return CrowdtallyError(
@@ -225,7 +215,7 @@ def translation(error: BaseException, doing: str) -> CrowdtallyError:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Spark's client warns of what is none of a curator's business, such as pandas' version."""
+    """Spark's client warns of things that no curator needs to know, such as pandas' version."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -233,10 +223,9 @@ def without_warnings() -> Iterator[None]:
 
 @contextmanager
 def _silenced() -> Iterator[None]:
-    """Spark's client logs each error with the values it quotes: ours say it without them."""
-    loggers = [
-        logging.getLogger(n) for n in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-    ]
+    """Spark's client logs each error with the values it quotes; ours name no values."""
+    names = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+    loggers = [logging.getLogger(name) for name in names]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
