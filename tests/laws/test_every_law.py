@@ -66,6 +66,14 @@ def test_release_json_makes_it_again(law: NoiseLaw) -> None:
 
 
 @every_law
+def test_cells_are_correlated_only_where_they_are_drawn_together(law: NoiseLaw) -> None:
+    apart = law.std() * sqrt(2)
+    assert (law.std(Combination.of_cells(2)) > 1.01 * apart) == law.drawn_together
+    assert (law.bounded_by == "cell") == law.per_cell
+    assert law.blocks == 1
+
+
+@every_law
 def test_probabilities_deviation_tail_and_interval_agree(law: NoiseLaw) -> None:
     values, chances = probabilities(law)
     assert chances.sum() == pytest.approx(1, abs=1e-6)

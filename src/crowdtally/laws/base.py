@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
@@ -117,12 +117,20 @@ class NoiseLaw(Protocol):
     per_cell: ClassVar[bool]
     """Whether a table's sensitivity is what one user changes each cell by, instead of all cells
     together."""
+    bounded_by: ClassVar[Literal["l1", "l2", "cell"]]
+    """Which change of one user it hides: L1 or L2 over all cells, or that of each cell."""
+    drawn_together: ClassVar[bool]
+    """Whether cells of one draw are correlated."""
     words: ClassVar[str]
     """The law in words, which ``release.json`` knows it by."""
 
     @property
     def unit(self) -> Fraction:
         """What one unit means as a count."""
+
+    @property
+    def blocks(self) -> int:
+        """Into how many draws its cells fall: 1, or one for each context."""
 
     def std(self, of: Combination = ONE_CELL) -> float:
         """The standard deviation of the noise in a weighted sum of cells, as a count."""

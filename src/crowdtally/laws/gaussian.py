@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from flint import arb
@@ -59,6 +59,9 @@ class GaussianNoise:
 
     kind: ClassVar[str] = "discrete-gaussian"
     per_cell: ClassVar[bool] = False
+    bounded_by: ClassVar[Literal["l1", "l2", "cell"]] = "l2"
+    drawn_together: ClassVar[bool] = False
+    blocks: ClassVar[int] = 1
     words: ClassVar[str] = (
         "discrete Gaussian: Pr[k] proportional to exp(-k^2/(2*variance)), in units"
     )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, isqrt, sqrt
 from statistics import NormalDist
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from flint import arb
@@ -275,6 +275,8 @@ class IntervalNoise:
 
     kind: ClassVar[str] = "interval"
     per_cell: ClassVar[bool] = True
+    bounded_by: ClassVar[Literal["l1", "l2", "cell"]] = "cell"
+    drawn_together: ClassVar[bool] = True
     words: ClassVar[str] = (
         "interval: Pr[z] proportional to exp(-rate*(max z+ + max z-)) over all cells together, "
         "the phantoms' mean subtracted, in units"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import asin, ceil, exp, expm1, inf, log, pi, sqrt
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from flint import arb
@@ -153,6 +153,9 @@ class DiscreteLaplace:
 
     kind: ClassVar[str] = "discrete-laplace"
     per_cell: ClassVar[bool] = False
+    bounded_by: ClassVar[Literal["l1", "l2", "cell"]] = "l1"
+    drawn_together: ClassVar[bool] = False
+    blocks: ClassVar[int] = 1
     words: ClassVar[str] = "discrete Laplace: Pr[k] proportional to exp(-|k|/scale), in units"
 
     scale: Fraction
@@ -301,3 +304,10 @@ class DiscreteLaplace:
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
         return cls(recorded(str(facts["scale"])), recorded(str(facts["unit"])))
+
+
+def of_variance(variance: float, unit: Fraction) -> DiscreteLaplace:
+    """A law of about this variance, as a count: 2q/(1−q)² with q = e^(−1/b), about 2b² − 1/6."""
+    units = variance / float(unit) ** 2
+    scale = Fraction(max(sqrt((units + 1 / 6) / 2), 0.05)).limit_denominator(1 << 20)
+    return DiscreteLaplace(scale, unit)
