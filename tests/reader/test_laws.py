@@ -36,6 +36,9 @@ class HalfCorrelated:
 
     kind: ClassVar[str] = "toy"
     per_cell: ClassVar[bool] = False
+    bounded_by: ClassVar[str] = "l1"
+    drawn_together: ClassVar[bool] = True
+    blocks: ClassVar[int] = 1
     words: ClassVar[str] = "toy: every two cells have correlation 1/2"
 
     scale: Fraction

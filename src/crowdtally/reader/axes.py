@@ -204,7 +204,7 @@ class Axes:
         wanted = set(named)
         return next((one for one in self._answering if wanted <= set(one.axes)), None)
 
-    def of(self, table: TableFacts) -> tuple[AxisLookup, ...]:
+    def axes_of(self, table: TableFacts) -> tuple[AxisLookup, ...]:
         """The axes of a table's cells, slowest first."""
         return tuple(self.by_name[name] for name in table.axes)
 

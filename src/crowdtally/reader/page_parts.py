@@ -10,9 +10,8 @@ import numpy as np
 from crowdtally.errors import UsageError
 from crowdtally.format import Published
 from crowdtally.reader.answers.columns import Labels
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimates.cell_sums import Ints
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.questions.chosen import chosen_contexts
 from crowdtally.reader.questions.recommendations import Recommendations
 from crowdtally.reader.questions.special import special
@@ -34,14 +33,13 @@ _NONE: Ints = np.empty(0, dtype=np.int64)
 class Source:
     """A release, and what a catalogue says of its items."""
 
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
     labels: Labels | None = None
     """Labels and categories of items."""
 
     @property
     def published(self) -> Published:
-        return self.axes.published
+        return self.view.published
 
     @property
     def has_items(self) -> bool:
@@ -56,7 +54,7 @@ class Source:
 
     def facts(self) -> Facts:
         labels = None if self.labels is None else self.labels.labels
-        return facts_of(self.axes, self.estimator, labels)
+        return facts_of(self.view, labels)
 
     def popular(self, k: int, context: Context, *, chances: bool = False) -> TopList | None:
         """The k largest items there; None where the release has no such list.
@@ -68,18 +66,18 @@ class Source:
         """
         if not self.has_items:
             return None
-        box = chosen_contexts(self.axes, context)
+        box = chosen_contexts(self.view, context)
         try:
-            found = top_in(self.axes, self.estimator, k, box, chances=chances)
+            found = top_in(self.view, k, box, chances=chances)
         except UsageError:  # items held as a transform, or lists of other contexts alone
             return None
         return found if self.labels is None else found.with_labels(self.labels)
 
     def special(self, k: int, context: Context) -> Recommendations | None:
         """The k most special items there; None where the release cannot tell."""
-        box = chosen_contexts(self.axes, context)
+        box = chosen_contexts(self.view, context)
         try:
-            found = special(self.axes, self.estimator, k, box, _NONE)
+            found = special(self.view, k, box, _NONE)
         except UsageError:  # no estimates in contexts, or top items alone
             return None
         return found if self.labels is None else found.with_labels(self.labels)
@@ -87,7 +85,7 @@ class Source:
     def whole(self, context: Context) -> Sum | None:
         """How many there are there; None where no table says it."""
         try:
-            return sum_over(self.axes, self.estimator, stated_by(self.axes, None, context))
+            return sum_over(self.view, stated_by(self.view, None, context))
         except UsageError:
             return None
 

@@ -18,11 +18,10 @@ from crowdtally.format import Published, WithdrawalNote, tables
 from crowdtally.reader.answers.answer import AnswerList
 from crowdtally.reader.answers.catalogue import read_labels
 from crowdtally.reader.answers.columns import Labels
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.conditions import all_of
 from crowdtally.reader.describe.description import Description
 from crowdtally.reader.describe.description import describe as _describe
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.export import SITE, Export
 from crowdtally.reader.questions.recommend import Wanted
 from crowdtally.reader.questions.recommend import recommend as _recommend
@@ -78,8 +77,7 @@ class Release:
 
     def __init__(self, published: Published) -> None:
         self._published = published
-        self._axes = Axes(published)
-        self._estimator = Estimator(self._axes)
+        self.view = ReleaseView(published)
         self._labels: Labels | None = None
 
     @property
@@ -107,9 +105,9 @@ class Release:
         Noisy counts stand beside the estimates; with ``raw=True`` they alone decide.
         """
         if not isinstance(raw, bool):  # a context has that name
-            found = _top(self._axes, self._estimator, k, {**context, "raw": raw})
+            found = _top(self.view, k, {**context, "raw": raw})
         else:
-            found = _top(self._axes, self._estimator, k, context, raw=raw)
+            found = _top(self.view, k, context, raw=raw)
         return self._labelled(found)
 
     def recommend(
@@ -144,7 +142,7 @@ class Release:
         if both:
             raise UsageError(f"the context {min(both)!r} is given twice: give it once.")
         wanted = Wanted(k, by, {**(context or {}), **contexts}, without, item, raw)
-        return self._labelled(_recommend(self._axes, self._estimator, wanted))
+        return self._labelled(_recommend(self.view, wanted))
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
         """The sum over the cells that satisfy a condition: an estimate, and the noisy sum.
@@ -156,9 +154,7 @@ class Release:
 
         Without either: the sum over all cells.
         """
-        return sum_over(
-            self._axes, self._estimator, stated_by(self._axes, where, equals, self._labels)
-        )
+        return sum_over(self.view, stated_by(self.view, where, equals, self._labels))
 
     def point(self, **equals: object) -> Sum:
         """The count of one cell: every column of its table has a value."""
@@ -179,9 +175,9 @@ class Release:
 
         ``release.range("age", 30, 40, sex="F")``.
         """
-        ends = range_of(self._axes, column, first, last)
-        others = stated_by(self._axes, None, equals, self._labels)
-        return sum_over(self._axes, self._estimator, all_of([ends, others]))
+        ends = range_of(self.view, column, first, last)
+        others = stated_by(self.view, None, equals, self._labels)
+        return sum_over(self.view, all_of([ends, others]))
 
     def table(self, name: str = "items") -> Any:
         """A whole table as a DuckDB relation, in the order of the public lists.
@@ -213,7 +209,7 @@ class Release:
         """
         if not self._published.domain.has_items:
             raise UsageError("this release is a table of attributes: no items, and no labels.")
-        item = next(iter(self._axes.by_name.values()))
+        item = next(iter(self.view.by_name.values()))
         items = item.axis.values.tolist()
         if isinstance(labels, Labels | Mapping):
             known = labels if isinstance(labels, Labels) else Labels.of(labels)
@@ -244,7 +240,7 @@ class Release:
         from crowdtally.reader.report.facts import facts_of
 
         labels = None if self._labels is None else self._labels.labels
-        return facts_of(self._axes, self._estimator, labels)
+        return facts_of(self.view, labels)
 
     def export(
         self,
@@ -276,7 +272,7 @@ class Release:
         """What pages ask it."""
         from crowdtally.reader.page_parts import Source
 
-        return Source(self._axes, self._estimator, self._labels)
+        return Source(self.view, self._labels)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""

@@ -283,18 +283,18 @@ def changes(
     if of not in OF:
         raise UsageError(f"what is compared is counts or shares: received {of!r}.")
     both = [one if isinstance(one, Release) else load(one) for one in (earlier, later)]
-    axes = [one._axes for one in both]
-    refuse_unlike(*axes)
+    views = [one.view for one in both]
+    refuse_unlike(*views)
     asked = {**(context or {}), **contexts}
-    boxes = [_box(one, asked) for one in axes]
-    readings = [read(one._axes, one._estimator, box) for one, box in zip(both, boxes, strict=True)]
+    readings = [read(one, _box(one, asked)) for one in views]
     pairs = pairs_of(readings[0].ways, readings[1].ways, shares=of == "shares")
     found = _found(pairs, rate)
-    rows = _rows(axes[0], readings, pairs, found, most, shares=of == "shares")
-    item = axes[0].published.domain.lists[0]
+    rows = _rows(views[0], readings, pairs, found, most, shares=of == "shares")
+    before, after = (one.published for one in views)
     made = ChangeList(
-        rows, rate, of, axes[0].published.counted, len(pairs[0].later), len(found),
-        remarks(axes, readings, pairs, rate, of), item_kind=item.kind,
+        rows, rate, of, before.counted, len(pairs[0].later), len(found),
+        remarks(before, after, readings[1], pairs, rate, of),
+        item_kind=before.domain.lists[0].kind,
     )  # fmt: skip
     labels = both[1]._labels or both[0]._labels
     return made if labels is None else made.with_labels(labels)

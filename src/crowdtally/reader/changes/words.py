@@ -12,7 +12,6 @@ from crowdtally.core.numbers import show
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import DISTINCT
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.measured import Reading
 from crowdtally.reader.changes.significance import Pair
 from crowdtally.reader.estimates.estimator import is_bounded
@@ -23,16 +22,24 @@ from crowdtally.reader.questions.text import interval_of, names_of, whole
 
 
 def remarks(
-    axes: Sequence[Axes], readings: Sequence[Reading], pairs: Sequence[Pair], fdr: float, of: str
+    before: Published, after: Published, later: Reading, pairs: Sequence[Pair], fdr: float, of: str
 ) -> tuple[str, ...]:
-    """All that must be said, most important first."""
-    before, after = (one.published for one in axes)
+    """All that must be said, most important first.
+
+    Args:
+        before: the earlier release.
+        after: the later one.
+        later: what that one says about its items.
+        pairs: what is compared.
+        fdr: the false discovery rate.
+        of: counts or shares.
+    """
     return (
         *_called_back(before, after),
         f"False discovery rate {fdr:g}: of the items that are listed, a share of at most {fdr:g} "
         "has not changed, on average over releases. Intervals of changes are widened for having "
         "been chosen: on average, 5% of those listed miss.",
-        *_about(before, readings[1], pairs, of),
+        *_about(before, later, pairs, of),
         *_doubts(before, after),
         *_together(before, after),
     )

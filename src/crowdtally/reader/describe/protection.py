@@ -18,7 +18,6 @@ from crowdtally.format.manifest import (
     BoundFacts,
     TableFacts,
 )
-from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.reader.describe.tables import counts, longer_rows
 from crowdtally.reader.describe.words import amount, listed, number, several, statement, who
 
@@ -211,7 +210,7 @@ def _noise(published: Published, table: TableFacts) -> str:
     half = table.interval_half_width
     reach = f"lies within ±{amount(half)}" if half else "is 0"
     changes = f"{_exactly(most)} in all, over all {each}s together"
-    if table.law.kind == GaussianNoise.kind:
+    if table.law.bounded_by == "l2":
         distance = sqrt(table.sensitivity_squared) * float(unit)
         changes = f"a distance of {amount(distance)} (in L2), over all {each}s together"
     if table.law.per_cell:

@@ -1,4 +1,4 @@
-"""ReleaseView: axes, facts, estimates."""
+"""The view of a release that questions ask: axes, tables and estimates."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from crowdtally.inference.auto import AutoEstimates, estimate_auto
 from crowdtally.inference.auto_cells import CellEstimates, estimate_cells
 from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy
 from crowdtally.inference.items import ItemEstimates, estimate_items
-from crowdtally.laws.base import Combination, NoiseLaw
-from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.base import Combination
+from crowdtally.laws.laplace import of_variance
 from crowdtally.reader.axes import Axes, cells_of
 from crowdtally.reader.estimates import cache
 from crowdtally.reader.estimates.cell_sums import (
@@ -92,7 +91,7 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
     """What the estimates and their intervals cover, in a sentence; nothing of mere noise."""
     if covers == NOISE:
         return ""
-    if covers == TRUE and isinstance(table.law, IntervalNoise):
+    if covers == TRUE and table.law.per_cell:
         return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
     if covers == TRUE and is_bounded(published):
         repeats = published.auto is not None and published.auto.repeats
@@ -148,14 +147,8 @@ class OfItems:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimator:
-    """The estimates of a release. All of it follows from the release alone."""
-
-    axes: Axes
-
-    @property
-    def published(self) -> Published:
-        return self.axes.published
+class ReleaseView(Axes):
+    """A release as all questions see it: its axes and tables, and the estimates from them."""
 
     @cached_property
     def base(self) -> TableFacts | None:
@@ -187,10 +180,10 @@ class Estimator:
             return cache.Made(_believed(found), found.calibrated, total)
         law = table.law
         if self._both is not None:
-            law = _like(law, self._both.item_variance)
+            law = of_variance(self._both.item_variance, law.unit)
             facts = ItemFacts(len(self._both.items), Noisy(self._both.items, law))
         else:
-            facts = table_facts(self.published, table, self.axes.of(table))
+            facts = table_facts(self.published, table, self.axes_of(table))
         items = estimate_items(facts, LEVEL)
         error = law.std(Combination.of_cells(items.size))
         total = Total.normal(float(items.mean.sum()), error, LEVEL)
@@ -202,7 +195,7 @@ class Estimator:
         table, auto = self.base, self.published.auto
         if auto is None or table is None or not has_estimates(table):
             return None
-        facts = facts_of_auto(self.axes, table, auto)
+        facts = facts_of_auto(self, table, auto)
         return facts, estimate_auto(facts, LEVEL)
 
     def noisy_at(self, where: Ints) -> Floats:
@@ -213,11 +206,11 @@ class Estimator:
         if self.base is None:
             return np.zeros(len(where))
         if self.base.summary is not None:
-            listed = places(self.published, self.base, self.axes.of(self.base))
+            listed = places(self.published, self.base, self.axes_of(self.base))
             found = counts(self.published, self.base)
             by_place = dict(zip(listed.tolist(), found.tolist(), strict=True))
             return np.array([by_place.get(place, 0.0) for place in where.tolist()])
-        noisy = single_counts(self.published, self.base, self.axes.of(self.base))[where]
+        noisy = single_counts(self.published, self.base, self.axes_of(self.base))[where]
         short = short_rows(self.published, self.base)
         return noisy if short is None else noisy + counts(self.published, short)[where]
 
@@ -227,8 +220,8 @@ class Estimator:
         items, edges = self.published.table("items"), self.published.table("edges")
         if items is None or edges is None or not same_records(self.published, items, edges):
             return None
-        found = single_counts(self.published, items, self.axes.of(items))
-        by_context = single_counts(self.published, edges, self.axes.of(edges))
+        found = single_counts(self.published, items, self.axes_of(items))
+        by_context = single_counts(self.published, edges, self.axes_of(edges))
         by_context = by_context.reshape(len(found), -1)
         return consistent_items(found, items.law.std() ** 2, by_context, edges.law.std() ** 2)
 
@@ -240,7 +233,7 @@ class Estimator:
             return None
         if self._both is not None and self.base is not None and self.items is not None:
             return shrink(self.items.believed, self._both.contexts, self._both.context_variance)
-        facts = table_facts(self.published, edges, self.axes.of(edges))
+        facts = table_facts(self.published, edges, self.axes_of(edges))
         return _believed(estimate_items(facts, LEVEL))
 
     @cached_property
@@ -312,7 +305,7 @@ class Estimator:
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         """Which combinations of contexts a box means, as one long mask."""
-        return cells_of(box, self.axes.contexts.values())
+        return cells_of(box, self.contexts.values())
 
 
 def _believed(found: ItemEstimates) -> Believed:
@@ -324,11 +317,3 @@ def _columns(found: Believed, mask: Mask) -> Believed:
     picked = np.flatnonzero(mask)
     grids = [part.reshape(-1, len(mask)) for part in found.parts()]
     return together([Believed(*(grid[:, place] for grid in grids)) for place in picked], LEVEL)
-
-
-def _like(law: NoiseLaw, variance: float) -> NoiseLaw:
-    """A Laplace law of this variance, as a count, with the same unit."""
-    units = variance / float(law.unit) ** 2
-    # The variance of a discrete Laplace law is 2q/(1−q)², q = e^(−1/b): about 2b² − 1/6.
-    scale = Fraction(max(np.sqrt((units + 1 / 6) / 2), 0.05)).limit_denominator(1 << 20)
-    return DiscreteLaplace(scale, law.unit)

@@ -12,7 +12,6 @@ from crowdtally.format import Published, manifest
 from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.auto_facts import Told, auto_facts
 from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy, Summary
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader import tables
 from crowdtally.reader.axes import Axes, AxisLookup
 from crowdtally.reader.estimates.cell_sums import Floats, Ints
@@ -59,7 +58,7 @@ def short_rows(published: Published, table: TableFacts) -> TableFacts | None:
 
 def facts_of_auto(axes: Axes, base: TableFacts, auto: manifest.AutoFacts) -> AutoFacts:
     """All that a release of ``auto`` says about its items."""
-    lists = axes.of(base)
+    lists = axes.axes_of(base)
 
     def told(table: TableFacts) -> Told:
         where = None
@@ -88,8 +87,7 @@ def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLoo
         kept = Summary(where, values, table.law, table.summary.keeping)
         return ItemFacts(table.cells, summary=kept)
     noisy = single_counts(published, table, lists)
-    exact = isinstance(table.law, IntervalNoise)
-    return ItemFacts(len(noisy), Noisy(noisy, table.law), exact=exact)
+    return ItemFacts(len(noisy), Noisy(noisy, table.law), exact=table.law.per_cell)
 
 
 def single_counts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> Floats:

@@ -28,7 +28,7 @@ from crowdtally.reader.estimates.cell_sums import (
     Sampled,
     weighted_sum,
 )
-from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator, OfItems, is_bounded
+from crowdtally.reader.estimates.estimator import LEVEL, NOISE, OfItems, ReleaseView, is_bounded
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.questions.chosen import chosen_contexts, how_many, places_of_items, several
 from crowdtally.reader.questions.noisy_sums import in_units
@@ -59,7 +59,7 @@ from crowdtally.reader.questions.top_list import TopItem, TopList, floor_of_cell
 class Partners:
     """What a release says of one item together with every other."""
 
-    axes: Axes
+    view: ReleaseView
     table: TableFacts
     """Its table of pairs."""
     place: int
@@ -72,9 +72,9 @@ class Partners:
     """Of every item of the list; the item itself is never with itself."""
 
     @classmethod
-    def of(cls, axes: Axes, table: TableFacts, place: int) -> Partners:
+    def of(cls, view: ReleaseView, table: TableFacts, place: int) -> Partners:
         """The partners of the item at a place."""
-        item, path = item_axis(axes), axes.published.path(table)
+        item, path = item_axis(view), view.published.path(table)
         (value,) = item.axis.values[place : place + 1].tolist()
         names, counts = tables.partners(path, table.axes, value)
         where = item.places_of(names) if len(names) else np.empty(0, dtype=np.int64)
@@ -88,7 +88,7 @@ class Partners:
         made = estimate_items(facts, LEVEL)
         parts = (made.mean, made.median, made.low, made.high, made.deviation, made.own)
         believed = Believed(*(np.insert(part, place, 0.0) for part in parts))
-        return cls(axes, table, place, where, values, believed)
+        return cls(view, table, place, where, values, believed)
 
     def largest(self, k: int, left: Mask) -> list[TopItem]:
         """The k largest estimates of those in ``left``.
@@ -130,7 +130,7 @@ class Partners:
 
     def listed(self, rows: Iterable[TopItem], k: int, *, raw: bool = False) -> TopList:
         """The lines, and what must be said beside them."""
-        published, table, others = self.axes.published, self.table, len(self.believed) - 1
+        published, table, others = self.view.published, self.table, len(self.believed) - 1
         return TopList(
             tuple(rows), table.kind.counts(published.counted), self.floor, others,
             floor_words(table, others, self.floor), what_counts(published, table).sentence(),
@@ -141,7 +141,7 @@ class Partners:
     @property
     def covers(self) -> str:
         """What the intervals of estimates cover."""
-        return BOUNDED if is_bounded(self.axes.published) else TRUE
+        return BOUNDED if is_bounded(self.view.published) else TRUE
 
     @cached_property
     def floor(self) -> float:
@@ -154,7 +154,7 @@ class Partners:
         reach = float(as_counts(law.half_width(self.table.interval_level), law.unit))
         std, floor = law.std(), self.floor
         noisy = dict(zip(self.places.tolist(), self.counts.tolist(), strict=True))
-        values = item_axis(self.axes).axis.values[places].tolist()
+        values = item_axis(self.view).axis.values[places].tolist()
         for rank, (place, item) in enumerate(zip(places.tolist(), values, strict=True), start=1):
             count = noisy.get(place)
             seen = in_units(self.table, np.array([] if count is None else [count]))
@@ -192,23 +192,23 @@ def pairs_table(axes: Axes) -> TableFacts:
 
 
 def also(
-    axes: Axes, estimator: Estimator, place: int, k: int, without: Ints, *, by: str, raw: bool
+    view: ReleaseView, place: int, k: int, without: Ints, *, by: str, raw: bool
 ) -> Recommendations:
     """The k items that most go together with the item at a place: by count, or by lift."""
-    found = Partners.of(axes, pairs_table(axes), place)
-    left = np.ones(len(item_axis(axes)), dtype=np.bool_)
+    found = Partners.of(view, pairs_table(view), place)
+    left = np.ones(len(item_axis(view)), dtype=np.bool_)
     left[without] = False
     left[place] = False
     k = min(k, int(left.sum()))
     if by != POPULAR:
-        return _by_lift(found, estimator, k, np.flatnonzero(~left))
+        return _by_lift(found, k, np.flatnonzero(~left))
     rows = found.largest_noisy(k, left) if raw else found.largest(k, left)
     return recommendations(found.listed(rows, k, raw=raw), POPULAR)
 
 
-def _by_lift(found: Partners, estimator: Estimator, k: int, without: Ints) -> Recommendations:
+def _by_lift(found: Partners, k: int, without: Ints) -> Recommendations:
     """Largest lifts first, among the partners that are known well enough."""
-    of_items = estimator.items
+    of_items = found.view.items
     if of_items is None:
         raise UsageError(
             "this release has no estimates of single items, so lifts cannot be told: ask --by "
@@ -223,7 +223,7 @@ def _by_lift(found: Partners, estimator: Estimator, k: int, without: Ints) -> Re
         )
     places = known_places(own)
     places = places[places != found.place]
-    scale, common = _expected(found, estimator, of_items)
+    scale, common = _expected(found, of_items)
     values, deviation = _counts(found, places)
     expected = np.maximum(scale * own.mean[places], 1e-9)
     told = are_told(values, deviation, expected)
@@ -251,14 +251,14 @@ def _counts(found: Partners, places: Ints) -> tuple[Floats, Floats]:
     return noisy[places], np.full(len(places), max(found.table.law.std(), 1e-9))
 
 
-def _expected(found: Partners, estimator: Estimator, of_items: OfItems) -> tuple[float, float]:
+def _expected(found: Partners, of_items: OfItems) -> tuple[float, float]:
     """Pairs to expect for each time that a partner counts, and how uncertain that is, relatively.
 
     Where items go together by chance, and users have unlike numbers of them, Σ_u m_u(m_u−1) = 2P
     ordered pairs fall on two items by their shares: c_ij = 2P·(c_i/C)·(c_j/C). That is the usual
     lift c_ij·N/(c_i·c_j) with N = C²/2P: as many users as make the mean lift 1.
     """
-    every = sum_over(found.axes, estimator, Stated(True, frozenset(found.table.axes)))
+    every = sum_over(found.view, Stated(True, frozenset(found.table.axes)))
     error = max(every.standard_error or 0.0, 1e-9)
     pairs = max(float(every.value or 0.0), 0.2 * error)
     overall = max(float(of_items.believed.mean.sum()), 1e-9)
@@ -286,7 +286,7 @@ class Wanted:
     """Whether noisy counts alone decide."""
 
 
-def recommend(axes: Axes, estimator: Estimator, wanted: Wanted) -> Recommendations:
+def recommend(view: ReleaseView, wanted: Wanted) -> Recommendations:
     """The k best items where the contexts have these values, or beside an item."""
     k = how_many(wanted.k)
     if wanted.by not in (POPULAR, SPECIAL):
@@ -299,28 +299,26 @@ def recommend(axes: Axes, estimator: Estimator, wanted: Wanted) -> Recommendatio
             "what is special follows from estimates: leave out --raw (in Python raw=True), or ask "
             "--by popular."
         )
-    without = np.unique(places_of_items(item_axis(axes), several(wanted.without)))
+    without = np.unique(places_of_items(item_axis(view), several(wanted.without)))
     if wanted.like is not None:
-        return _beside(axes, estimator, wanted, k, without)
-    box = chosen_contexts(axes, wanted.contexts)
+        return _beside(view, wanted, k, without)
+    box = chosen_contexts(view, wanted.contexts)
     if wanted.by == SPECIAL:
-        found = special(axes, estimator, k, box, without)
+        found = special(view, k, box, without)
     else:
-        listed = top_in(axes, estimator, k, box, raw=wanted.raw, without=without)
+        listed = top_in(view, k, box, raw=wanted.raw, without=without)
         found = recommendations(listed, POPULAR)
-    return replace(found, where=_words(axes, box))
+    return replace(found, where=_words(view, box))
 
 
-def _beside(
-    axes: Axes, estimator: Estimator, wanted: Wanted, k: int, without: Ints
-) -> Recommendations:
+def _beside(view: ReleaseView, wanted: Wanted, k: int, without: Ints) -> Recommendations:
     if wanted.contexts:
         raise UsageError(
             "pairs of items are not counted in contexts: ask --like ITEM without --context (in "
             "Python item=… alone)."
         )
-    (place,) = places_of_items(item_axis(axes), [wanted.like]).tolist()
-    found = also(axes, estimator, place, k, without, by=str(wanted.by), raw=wanted.raw)
+    (place,) = places_of_items(item_axis(view), [wanted.like]).tolist()
+    found = also(view, place, k, without, by=str(wanted.by), raw=wanted.raw)
     return replace(found, where=f"beside {value_words(wanted.like)}")
 
 

@@ -12,11 +12,9 @@ from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.items import chances_among
 from crowdtally.inference.lifts import AMONG, FoundLifts, Seen, found_lifts
-from crowdtally.laws.interval import IntervalNoise
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.conditions import Among, Stated, every
 from crowdtally.reader.estimates.cell_sums import Believed, Floats, Ints, Mask
-from crowdtally.reader.estimates.estimator import Estimator, OfItems
+from crowdtally.reader.estimates.estimator import OfItems, ReleaseView
 from crowdtally.reader.questions.recommendations import (
     SPECIAL,
     Recommendation,
@@ -60,13 +58,11 @@ class Lifted:
         return inside[order], chances[order]
 
 
-def special(
-    axes: Axes, estimator: Estimator, k: int, box: Mapping[str, Mask], without: Ints
-) -> Recommendations:
+def special(view: ReleaseView, k: int, box: Mapping[str, Mask], without: Ints) -> Recommendations:
     """The k items of the largest lifts where the contexts have these values."""
-    found, why = _lifted(_there(axes, estimator, box))
+    found, why = _lifted(_there(view, box))
     wanted, chances = found.best(k, without)
-    beside = top_in(axes, estimator, k, box, only=found.places[wanted])
+    beside = top_in(view, k, box, only=found.places[wanted])
     return with_lifts(found, wanted, chances, beside, (why or _LIFTS,))
 
 
@@ -95,8 +91,7 @@ def recommendations(beside: TopList, by: str, remarks: tuple[str, ...] = ()) -> 
 class _There:
     """Where something may be special, in a release that can tell."""
 
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
     of_items: OfItems
     box: Mapping[str, Mask]
     """Values of contexts."""
@@ -104,50 +99,50 @@ class _There:
     """The combinations of contexts that they mean."""
 
 
-def _there(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> _There:
+def _there(view: ReleaseView, box: Mapping[str, Mask]) -> _There:
     """Where it is asked; refused where nothing can be special."""
-    item_axis(axes)
-    if not axes.contexts:
+    item_axis(view)
+    if not view.contexts:
         raise UsageError(
             "this release has no contexts, so nothing is special in one: ask --by popular."
         )
-    if selected_table(axes.published) is not None:
+    if selected_table(view.published) is not None:
         raise UsageError(
             "this release has the top items alone, and nothing tells how popular the others are: "
             "ask --by popular."
         )
-    if axes.published.domain.is_discovered:
+    if view.published.domain.is_discovered:
         raise UsageError(
             "this release has the cells alone that enough users have, so that nothing tells an "
             "item's share of all there: ask --by popular."
         )
     if not box:
-        named = " ".join(f"--context {value_words(name)}=VALUE" for name in axes.contexts)
+        named = " ".join(f"--context {value_words(name)}=VALUE" for name in view.contexts)
         raise UsageError(f"special where? Name a context, with {named}; or ask --by popular.")
-    inside = estimator.context_mask(box)
+    inside = view.context_mask(box)
     if inside.all():
         raise UsageError(
             "all values of the context are named, and nothing is special everywhere: name fewer, "
             "or ask --by popular."
         )
-    of_items = estimator.items
+    of_items = view.items
     if of_items is None:
         raise UsageError(
             "this release has no estimates of single items, so what is special cannot be told: ask "
             "for the sums of items there, with `crowdtally sum RELEASE --where CONDITION`."
         )
-    return _There(axes, estimator, of_items, box, inside)
+    return _There(view, of_items, box, inside)
 
 
 def _lifted(there: _There) -> tuple[Lifted, str]:
     """The lifts of all items that are known well enough, and why there are none."""
-    estimator, places = there.estimator, known_places(there.of_items.believed)
-    if estimator.alike is not None:
+    view, places = there.view, known_places(there.of_items.believed)
+    if view.alike is not None:
         none = np.zeros(0)
         lifted = Lifted(places[:0], FoundLifts(none, none, none, none, none))
-        return lifted, f"{NOTHING} {estimator.alike.remark}"
-    if estimator.cells is not None:
-        lifts = estimator.cells.lifts(places, there.inside)
+        return lifted, f"{NOTHING} {view.alike.remark}"
+    if view.cells is not None:
+        lifts = view.cells.lifts(places, there.inside)
     else:
         places, seen = _seen(there, places)
         lifts = found_lifts(seen)
@@ -168,7 +163,7 @@ def are_told(values: Floats, deviation: Floats, expected: Floats) -> Mask:
 
 def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
     """Counts in these contexts beside what the items' shares overall let expect."""
-    table = there.axes.table([item_axis(there.axes).name, *there.box])
+    table = there.view.table([item_axis(there.view).name, *there.box])
     places, values, deviation = _counts(there, table, places)
     total, common = _total_there(there)
     believed = there.of_items.believed
@@ -182,7 +177,7 @@ def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
         expected[told],
         believed.own[places] / believed.mean[places],
         common,
-        inf if isinstance(table.law, IntervalNoise) else float(there.inside.sum()),
+        inf if table.law.drawn_together else float(there.inside.sum()),
         max(1.1 * overall / total, 1.5),
     )
 
@@ -194,11 +189,11 @@ def _counts(there: _There, table: TableFacts, places: Ints) -> tuple[Ints, Float
     of that choice are taken instead.
     """
     if table.summary is not None:
-        believed = there.estimator.in_contexts(there.inside)
+        believed = there.view.in_contexts(there.inside)
         if believed is not None:
             return places, believed.mean[places], np.maximum(believed.own[places], 1e-9)
-    item = item_axis(there.axes)
-    noisy = NoisyLines.of(there.axes, table, item, there.box)
+    item = item_axis(there.view)
+    noisy = NoisyLines.of(there.view, table, item, there.box)
     lines = noisy.lines(noisy.named(item.axis.values[places].tolist()))
     kept = item.places_of([line.item for line in lines]) if lines else places[:0]
     values = np.array([line.stands_for for line in lines], dtype=np.float64)
@@ -209,7 +204,7 @@ def _counts(there: _There, table: TableFacts, places: Ints) -> tuple[Ints, Float
 def _total_there(there: _There) -> tuple[float, float]:
     """The sum of all items there, and how uncertain the shares are that follow, relatively."""
     condition = every([Among(name, mask) for name, mask in there.box.items()])
-    found = sum_over(there.axes, there.estimator, Stated(condition, frozenset(there.box)))
+    found = sum_over(there.view, Stated(condition, frozenset(there.box)))
     value, error = found.value, found.standard_error
     if value is None or error is None:
         value, error = found.estimate, found.estimate_error

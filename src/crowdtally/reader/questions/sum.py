@@ -13,7 +13,6 @@ from crowdtally.errors import UsageError
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import TableFacts
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader.answers.answer import AnswerTable, as_json
 from crowdtally.reader.answers.columns import Column, Labels, columns_of
 from crowdtally.reader.axes import Axes, AxisLookup, cells_of, column
@@ -32,7 +31,7 @@ from crowdtally.reader.conditions import (
     some,
 )
 from crowdtally.reader.estimates.cell_sums import BOUNDED, Total
-from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator, is_bounded
+from crowdtally.reader.estimates.estimator import LEVEL, NOISE, ReleaseView, is_bounded
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.questions.chosen import several
 from crowdtally.reader.questions.noisy_sums import Answer, answer_from
@@ -64,7 +63,7 @@ def noise_only(answer: Answer) -> BelievedSum:
 
 
 def believed_sum(
-    estimator: Estimator,
+    view: ReleaseView,
     table: TableFacts,
     lists: Sequence[AxisLookup],
     found: Sequence[Box],
@@ -74,29 +73,29 @@ def believed_sum(
 
     A tree is not asked cell by cell: its own nodes make a better sum.
     """
-    of_items = estimator.items
+    of_items = view.items
     if of_items is None or table.transform.kind != "none" or table.kind.is_pairs:
         return None
     cells = sum(prod(_sizes(box, lists)) for box in found)
-    if isinstance(table.law, IntervalNoise) and cells > 1 and answer.reach is not None:
+    if table.law.per_cell and cells > 1 and answer.reach is not None:
         # Nobody was left out, and how the noise of cells goes together is known.
         value, reach = max(answer.estimate.value, 0.0), answer.reach
         low, high = answer.estimate.value - reach, answer.estimate.value + reach
         error = answer.estimate.standard_error
         return BelievedSum(Total(value, error, max(low, 0.0), max(high, 0.0)), of_items.covers)
-    if estimator.base is not None and table.name == estimator.base.name:
+    if view.base is not None and table.name == view.base.name:
         mask = reduce(np.logical_or, [cells_of(box, lists) for box in found])
         return BelievedSum(of_items.sum(mask), of_items.covers)
-    return believed_in_contexts(estimator, lists[0], found)
+    return believed_in_contexts(view, lists[0], found)
 
 
 def believed_in_contexts(
-    estimator: Estimator, item: AxisLookup, found: Sequence[Box]
+    view: ReleaseView, item: AxisLookup, found: Sequence[Box]
 ) -> BelievedSum | None:
     """The same over items in contexts, box by box: boxes have no cell in common."""
-    of_items, totals = estimator.items, list[Total]()
+    of_items, totals = view.items, list[Total]()
     for box in found:
-        total = estimator.total_in_contexts(estimator.context_mask(box), box.get(item.name))
+        total = view.total_in_contexts(view.context_mask(box), box.get(item.name))
         if total is None or of_items is None:
             return None
         totals.append(total)
@@ -201,17 +200,17 @@ def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:
     return Stated(Among(name, axis.between(ends[0], ends[1], False, False)), frozenset([name]))
 
 
-def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
+def sum_over(view: ReleaseView, stated: Stated) -> Sum:
     """The sum over the cells for which a condition holds, from the table whose columns it names."""
-    if axes.find(stated.named) is None and estimator.alike is not None:
-        return _only_estimated(axes, estimator, stated)
-    table = axes.table(stated.named)
+    if view.find(stated.named) is None and view.alike is not None:
+        return _only_estimated(view, stated)
+    table = view.table(stated.named)
     if table.is_chosen:
         raise UsageError(
             "this release has its top items only, so that sums over a list cannot be known: ask "
             f"for the top items, or look at the table {table.name!r}."
         )
-    lists, condition = axes.of(table), stated.condition
+    lists, condition = view.axes_of(table), stated.condition
     if table.kind.is_pairs:
         condition = _mirrored(condition, lists)
     found = boxes(condition, _decided_in_order(table, lists))
@@ -220,10 +219,10 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         # Each unordered pair was counted in both orders, and a pair with itself is none.
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     _refuse_none(cells)
-    answer = answer_from(table, axes.published, lists, found, cells)
+    answer = answer_from(table, view.published, lists, found, cells)
     value, reach, cells = answer.estimate.value, answer.reach, answer.cells or cells
     low, high = (None, None) if reach is None else (value - reach, value + reach)
-    believed = believed_sum(estimator, table, lists, found, answer) or noise_only(answer)
+    believed = believed_sum(view, table, lists, found, answer) or noise_only(answer)
     return Sum(
         *believed.fields(),
         value,
@@ -232,28 +231,28 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         high,
         cells,
         table.name,
-        _counted(axes.published, table, cells),
+        _counted(view.published, table, cells),
         answer.estimate.unbiased_for,
-        what_counts(axes.published, table).sentence(),
-        *_stated(axes, estimator, table, believed.covers, stated),
+        what_counts(view.published, table).sentence(),
+        *_stated(view, table, believed.covers, stated),
     )
 
 
-def _only_estimated(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
+def _only_estimated(view: ReleaseView, stated: Stated) -> Sum:
     """The sum over items in contexts where there are estimates of them, and no noisy counts."""
-    (base,) = (axes.find([name]) for name in axes.published.domain.names[:1])
-    lists = tuple(axes.by_name[name] for name in axes.published.domain.names)
+    (base,) = (view.find([name]) for name in view.published.domain.names[:1])
+    lists = tuple(view.by_name[name] for name in view.published.domain.names)
     found = boxes(stated.condition, [axis.name for axis in lists])
     cells = sum(prod(_sizes(box, lists)) for box in found)
     _refuse_none(cells)
-    believed = believed_in_contexts(estimator, lists[0], found)
+    believed = believed_in_contexts(view, lists[0], found)
     if base is None or believed is None:
-        return sum_over(axes, estimator, replace(stated, named=frozenset()))
+        return sum_over(view, replace(stated, named=frozenset()))
     return Sum(
         *believed.fields(), None, None, None, None, cells, base.name,
-        _counted(axes.published, base, cells), "nothing: there is no noisy sum",
-        what_counts(axes.published, base).sentence(),
-        *_stated(axes, estimator, base, believed.covers, stated),
+        _counted(view.published, base, cells), "nothing: there is no noisy sum",
+        what_counts(view.published, base).sentence(),
+        *_stated(view, base, believed.covers, stated),
     )  # fmt: skip
 
 
@@ -264,13 +263,11 @@ def _counted(published: Published, table: TableFacts, cells: int) -> str:
     return EACH_USERS if several else counted
 
 
-def _stated(
-    axes: Axes, estimator: Estimator, table: TableFacts, covers: str, stated: Stated
-) -> tuple[str, bool]:
+def _stated(view: ReleaseView, table: TableFacts, covers: str, stated: Stated) -> tuple[str, bool]:
     """What the estimate is of, and whether that rests on what was not measured."""
-    words, alike = covering_words(axes.published, table, covers), estimator.alike
-    rough = covers == BOUNDED and axes.published.auto is not None
-    if alike is None or covers == NOISE or not stated.named & set(axes.contexts):
+    words, alike = covering_words(view.published, table, covers), view.alike
+    rough = covers == BOUNDED and view.published.auto is not None
+    if alike is None or covers == NOISE or not stated.named & set(view.contexts):
         return words, rough
     return f"{words} {alike.remark}", True
 

@@ -20,7 +20,7 @@ from crowdtally.laws.base import as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.axes import Axes, AxisLookup, Mask
 from crowdtally.reader.estimates.cell_sums import TRUE, Believed, Floats, Ints
-from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator
+from crowdtally.reader.estimates.estimator import LEVEL, NOISE, ReleaseView
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.estimates.facts import counts, places
 from crowdtally.reader.questions.chosen import chosen_contexts, how_many
@@ -190,23 +190,23 @@ def _believed(table: TableFacts, counts: Floats) -> Believed:
 # Which items of a list something speaks for, where more than one noisy count could.
 
 
-def spoken_for(axes: Axes, estimator: Estimator, where: Sequence[int]) -> Mask:
+def spoken_for(view: ReleaseView, where: Sequence[int]) -> Mask:
     """Whether the low end of an interval tells these items apart from noise, if it is above 0.
 
     Fewer than 200 items have a flat prior on counts of at least 0, under which every low end is
     above 0, also where nobody is counted. Then a count of the item by itself must be above the
     noise floor of its table.
     """
-    base = estimator.base
+    base = view.base
     if base is None or base.cells >= FEW:
         return np.full(len(where), base is not None)
     asked = np.asarray(where, dtype=np.int64)
-    found: Mask = estimator.noisy_at(asked) > floor_of_cells(base, base.cells)
+    found: Mask = view.noisy_at(asked) > floor_of_cells(base, base.cells)
     for kind in (HEAD, HEAD_ROWS):
-        table = axes.published.table(kind.name)
+        table = view.published.table(kind.name)
         if table is not None:
-            above = counts(axes.published, table) > floor_of_cells(table, table.cells)
-            found |= np.isin(asked, places(axes.published, table, axes.of(base))[above])
+            above = counts(view.published, table) > floor_of_cells(table, table.cells)
+            found |= np.isin(asked, places(view.published, table, view.axes_of(base))[above])
     return found
 
 
@@ -215,19 +215,16 @@ def spoken_for(axes: Axes, estimator: Estimator, where: Sequence[int]) -> Mask:
 _NONE: Ints = np.empty(0, dtype=np.int64)
 
 
-def top(
-    axes: Axes, estimator: Estimator, k: int, context: Mapping[str, object], *, raw: bool = False
-) -> TopList:
+def top(view: ReleaseView, k: int, context: Mapping[str, object], *, raw: bool = False) -> TopList:
     """The k items with the largest estimates, overall or where the context has these values.
 
     A context that is not named is summed over. With ``raw``, noisy counts alone decide.
     """
-    return top_in(axes, estimator, how_many(k), chosen_contexts(axes, context), raw=raw)
+    return top_in(view, how_many(k), chosen_contexts(view, context), raw=raw)
 
 
 def top_in(
-    axes: Axes,
-    estimator: Estimator,
+    view: ReleaseView,
     k: int,
     box: Mapping[str, Mask],
     *,
@@ -240,8 +237,7 @@ def top_in(
     """The same in a box of contexts.
 
     Args:
-        axes: the release.
-        estimator: its estimates.
+        view: the release.
         k: how many.
         box: which values of contexts.
         raw: whether noisy counts alone decide.
@@ -251,20 +247,20 @@ def top_in(
             the time of a long list.
         among: instead of k: how many the first are that chances go by.
     """
-    item = item_axis(axes)
+    item = item_axis(view)
     left = len(item) - len(np.unique(without))
     first = min(among or k, left)
-    asked = _Asked(axes, estimator, item, min(k, left), box, raw, without, only, chances, first)
-    if (selection := selected_table(axes.published)) is not None:
+    asked = _Asked(view, item, min(k, left), box, raw, without, only, chances, first)
+    if (selection := selected_table(view.published)) is not None:
         return _of_selected(asked, selection)
-    table = axes.find([item.name, *box])
+    table = view.find([item.name, *box])
     if table is None and raw:
         raise UsageError(
             "this release has no noisy counts of items in contexts, only estimates: leave out "
             "--raw (in Python raw=True), or ask without a context."
         )
-    if table is None and estimator.alike is None:
-        table = axes.table([item.name, *box])  # which says what is wrong
+    if table is None and view.alike is None:
+        table = view.table([item.name, *box])  # which says what is wrong
     return _of_table(asked, table)
 
 
@@ -280,8 +276,7 @@ def item_axis(axes: Axes) -> AxisLookup:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
     item: AxisLookup
     k: int
     box: Mapping[str, Mask]
@@ -331,8 +326,8 @@ class _Beliefs:
 
 def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
     """From a table of all items, or from estimates where no table has just this."""
-    axes, item = asked.axes, asked.item
-    noisy = None if table is None else NoisyLines.of(axes, table, item, asked.box)
+    view, item = asked.view, asked.item
+    noisy = None if table is None else NoisyLines.of(view, table, item, asked.box)
     beliefs = None if asked.raw else _beliefs(asked)
     k = asked.looked_at
     if asked.only is not None:
@@ -342,13 +337,13 @@ def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
     else:
         lines = [] if noisy is None else by_count(k, noisy)
     lines = asked.left(lines)
-    known = table or axes.table([item.name])
+    known = table or view.table([item.name])
     return _answer(asked, known, lines, beliefs, None if noisy is None else noisy.floor)
 
 
 def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
     """From the table of selected items, which is all that there is."""
-    found = selected(asked.axes, table, asked.looked_at, asked.box)
+    found = selected(asked.view, table, asked.looked_at, asked.box)
     beliefs = _Beliefs(found.believed, TRUE, [None] * len(found.lines), in_order=True)
     floor = floor_of_cells(table, found.measured)
     known = None if asked.raw else beliefs
@@ -357,12 +352,12 @@ def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
 
 def _beliefs(asked: _Asked) -> _Beliefs | None:
     """What is believed of every item; None where there are no estimates."""
-    estimator, of_items = asked.estimator, asked.estimator.items
+    view, of_items = asked.view, asked.view.items
     if of_items is None:
         return None
     believed: Believed | None = of_items.believed
     if asked.box:
-        believed = estimator.in_contexts(estimator.context_mask(asked.box))
+        believed = view.in_contexts(view.context_mask(asked.box))
     if believed is None:
         return None
     in_order = of_items.in_order and not asked.box
@@ -380,15 +375,15 @@ def _answer(
     ranked: int | None = None,
 ) -> TopList:
     """The list, and what must be said beside it."""
-    published, estimator = asked.axes.published, asked.estimator
+    published, alike = asked.view.published, asked.view.alike
     covers = NOISE if beliefs is None else beliefs.covers
     words = covering_words(published, table, covers)
-    if asked.box and beliefs is not None and estimator.alike is not None:
-        words = f"{words} {estimator.alike.remark}"
+    if asked.box and beliefs is not None and alike is not None:
+        words = f"{words} {alike.remark}"
     ranked = len(asked.item) if ranked is None else ranked
     tells = [False] * len(lines)  # whether a low end above 0 says that somebody is counted
     if beliefs is not None and not beliefs.in_order:
-        tells = spoken_for(asked.axes, estimator, [line.place for line in lines]).tolist()
+        tells = spoken_for(asked.view, [line.place for line in lines]).tolist()
     rows = [
         _line(rank, line, beliefs, floor, told)
         for rank, (line, told) in enumerate(zip(lines, tells, strict=True), start=1)

@@ -232,7 +232,7 @@ class NoisyLines:
         cls, axes: Axes, table: TableFacts, item: AxisLookup, box: Mapping[str, Mask]
     ) -> NoisyLines:
         """The question that a top list asks of a table, for these values of contexts."""
-        lists = axes.of(table)
+        lists = axes.axes_of(table)
         question = summed(table, lists, box).at_each(0)
         column, rows = _item_rows(table, item, question)
         beside, floor = short_rows(axes.published, table), floor_of(table, len(item), question)

@@ -13,8 +13,8 @@ import numpy as np
 from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.format import tables
-from crowdtally.reader.axes import Axes, AxisLookup, Value
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.axes import AxisLookup, Value
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.questions.sum import Sum, stated_by, sum_over
 from crowdtally.reader.questions.top import top
 from crowdtally.reader.questions.top_list import TopList, floor_of_cells
@@ -121,13 +121,12 @@ class Pairs:
 class Asking:
     """Questions to one release."""
 
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
 
     @property
     def is_empty(self) -> bool:
         """Whether it has no item to ask about."""
-        return any(not one.length for one in self.axes.published.domain.lists)
+        return any(not one.length for one in self.view.published.domain.lists)
 
     def whole(self) -> Sum | None:
         """The sum over everything; None where it cannot be given."""
@@ -135,23 +134,23 @@ class Asking:
 
     def top(self) -> TopList | None:
         """The largest items; None in a release of attributes, or without a list to rank."""
-        if self.is_empty or not self.axes.published.domain.has_items:
+        if self.is_empty or not self.view.published.domain.has_items:
             return None
         return self._top(TOP, {})
 
     def _top(self, k: int, context: Mapping[str, object]) -> TopList | None:
         try:
-            return top(self.axes, self.estimator, k, context)
+            return top(self.view, k, context)
         except UsageError:  # items that are held as a transform, or in contexts alone
             return None
 
     def tops(self) -> tuple[InContext, ...]:
         """The largest items in each combination of contexts, where there is no other list."""
-        if self.is_empty or not self.axes.contexts:
+        if self.is_empty or not self.view.contexts:
             return ()
-        values = [_first(axis, MOST_LISTS) for axis in self.axes.contexts.values()]
+        values = [_first(axis, MOST_LISTS) for axis in self.view.contexts.values()]
         combinations = islice(product(*values), MOST_LISTS)
-        named = [dict(zip(self.axes.contexts, one, strict=True)) for one in combinations]
+        named = [dict(zip(self.view.contexts, one, strict=True)) for one in combinations]
         found = ((context, self._top(SHORT, context)) for context in named)
         return tuple(InContext(context, one) for context, one in found if one is not None)
 
@@ -168,17 +167,17 @@ class Asking:
 
     def _spread(self) -> list[AxisLookup]:
         """Contexts, or attributes."""
-        if self.axes.published.domain.has_items:
-            return list(self.axes.contexts.values())
-        return list(self.axes.by_name.values())
+        if self.view.published.domain.has_items:
+            return list(self.view.contexts.values())
+        return list(self.view.by_name.values())
 
     def heat_maps(self, largest: TopList | None) -> tuple[HeatMap, ...]:
         """The largest items by each context; of attributes, the first by the second."""
         if self.is_empty:
             return ()
-        rows, *others = self.axes.by_name.values()
+        rows, *others = self.view.by_name.values()
         items, columns = _first(rows, ROWS), others[:1]
-        if self.axes.published.domain.has_items:
+        if self.view.published.domain.has_items:
             columns = self._spread()[:MOST_CONTEXTS]
         if largest is not None:
             items = [row.item for row in largest][:ROWS]
@@ -211,9 +210,9 @@ class Asking:
         self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup, value: Value
     ) -> list[Counted] | None:
         """One column of a heat map: from estimates of all items where there are, else by sums."""
-        if columns.name in self.axes.contexts:
-            mask = self.estimator.context_mask({columns.name: columns.among([value])})
-            found = self.estimator.in_contexts(mask)
+        if columns.name in self.view.contexts:
+            mask = self.view.context_mask({columns.name: columns.among([value])})
+            found = self.view.in_contexts(mask)
             if found is not None:
                 places = rows.places_of(list(values))
                 picked = zip(*(part[places].tolist() for part in found.parts()[:4]), strict=True)
@@ -224,13 +223,13 @@ class Asking:
 
     def _sum(self, equals: Mapping[str, object]) -> Sum | None:
         try:
-            return sum_over(self.axes, self.estimator, stated_by(self.axes, None, equals))
+            return sum_over(self.view, stated_by(self.view, None, equals))
         except UsageError:  # no table has these columns: the report does without
             return None
 
     def pairs(self) -> Pairs | None:
         """The largest pairs; None where the release has none."""
-        table = self.axes.published.table("pairs")
+        table = self.view.published.table("pairs")
         if table is None:
             return None
         first, other = map(quoted, table.columns)
@@ -238,7 +237,7 @@ class Asking:
             f"SELECT {first}, {other}, count, low, high FROM release "
             f"ORDER BY count DESC, file_row_number LIMIT {PAIRS}"
         )
-        rows = tables.ask(self.axes.published.path(table), query).fetchall()
+        rows = tables.ask(self.view.published.path(table), query).fetchall()
         floor = floor_of_cells(table, table.cells)
         made = (
             Pair(item, beside, count, low, high, count > floor)

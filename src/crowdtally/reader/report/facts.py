@@ -15,7 +15,6 @@ from crowdtally.core.numbers import show
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import DISTINCT, Standing, TableFacts
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.describe.description import (
     belief_after,
     left_words,
@@ -27,7 +26,7 @@ from crowdtally.reader.describe.promise import beliefs
 from crowdtally.reader.describe.protection import part_words, parts_lines
 from crowdtally.reader.describe.tables import course_lines, table_lines
 from crowdtally.reader.estimates.cell_sums import TRUE
-from crowdtally.reader.estimates.estimator import Estimator, is_bounded
+from crowdtally.reader.estimates.estimator import ReleaseView, is_bounded
 from crowdtally.reader.questions.sum import Sum
 from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.answers import Asking, Distribution, HeatMap, InContext, Labels, Pairs
@@ -346,15 +345,8 @@ class Facts:
         return display.printable_json(self.to_dict())
 
 
-def facts_of(axes: Axes, estimator: Estimator, labels: Labels | None = None) -> Facts:
-    """The facts of a release.
-
-    Args:
-        axes: the release and its lists.
-        estimator: its estimates.
-        labels: names of items, from a public catalogue.
-    """
-    published, asking = axes.published, Asking(axes, estimator)
+def facts_of(view: ReleaseView, labels: Labels | None = None) -> Facts:
+    published, asking = view.published, Asking(view)
     promised, whole, largest = published.guarantee, asking.whole(), asking.top()
     tops = asking.tops() if largest is None else ()
     pairs = asking.pairs()

@@ -49,7 +49,7 @@ _MOST = 24
 def _matching(opened: Opened, asked: Asked, first: int, count: int) -> TopList:
     source, text = opened.source, asked.text("q", "") or ""
     places = np.array(opened.index.found(text, first, count), dtype=np.int64)
-    found = top_in(source.axes, source.estimator, max(count, 1), {}, only=places)
+    found = top_in(source.view, max(count, 1), {}, only=places)
     if source.labels is not None:
         found = found.with_labels(source.labels)
     rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
@@ -81,7 +81,7 @@ def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 def _values(opened: Opened, text: str) -> list[tuple[str, str]]:
     """Values of contexts that have the text, each with the address of its list."""
     words, found = searched(text), list[tuple[str, str]]()
-    for axis in opened.source.axes.contexts.values():
+    for axis in opened.source.view.contexts.values():
         for one in axis.axis.values[:10_000].tolist():
             name = folded(f"{axis.name} {one}"[:LONGEST_SEARCH])
             if all(word in name for word in words):
@@ -130,7 +130,7 @@ def _item_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     source = opened.source
     try:
         only = np.array([place], dtype=np.int64)
-        listed = top_in(source.axes, source.estimator, 1, {}, only=only)
+        listed = top_in(source.view, 1, {}, only=only)
     except UsageError:  # lists in contexts alone
         listed = None
     named = _plain(opened.item.axis.values[place])
@@ -150,8 +150,8 @@ def _spreads(opened: Opened, place: int) -> list[Figure]:
     named, counted = _plain(opened.item.axis.values[place]), opened.source.published.counted
 
     def make() -> list[Distribution]:
-        asking = Asking(opened.source.axes, opened.source.estimator)
-        axes = opened.source.axes.contexts.values()
+        asking = Asking(opened.source.view)
+        axes = opened.source.view.contexts.values()
         maps = ((axis, asking.heat_map(opened.item, [named], axis, most=_MOST)) for axis in axes)
         return [
             Distribution(axis.name, found.cells[0], found.columns_left_out)
@@ -200,13 +200,13 @@ ROWS, COLUMNS = 20, 24
 def _sum_answer(opened: Opened, asked: Asked) -> Sum:
     opened.wait()
     source = opened.source
-    parts = [stated_by(source.axes, asked.text("where"), asked.pairs("value"), source.labels)]
+    parts = [stated_by(source.view, asked.text("where"), asked.pairs("value"), source.labels)]
     starts, ends = _ends(asked, "from"), _ends(asked, "to")
     parts += [
-        range_of(source.axes, name, starts.get(name), ends.get(name))
+        range_of(source.view, name, starts.get(name), ends.get(name))
         for name in dict.fromkeys([*starts, *ends])
     ]
-    return sum_over(source.axes, source.estimator, all_of(parts))
+    return sum_over(source.view, all_of(parts))
 
 
 def _ends(asked: Asked, name: str) -> dict[str, str]:
@@ -239,7 +239,7 @@ def _sum_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 def _sum_form(opened: Opened, asked: Asked) -> dict[str, Any]:
     # The columns of the tables, items last: a form begins with what has few values.
-    axes = sorted(opened.source.axes.by_name.values(), key=len)
+    axes = sorted(opened.source.view.by_name.values(), key=len)
     values = asked.pairs("value")
     few = [axis for axis in axes if len(axis) <= FEW]
     starts, ends = _ends(asked, "from"), _ends(asked, "to")
@@ -325,8 +325,8 @@ def _heat_map(opened: Opened, asked: Asked) -> HeatMap:
         raise UsageError(f"no column {name[:60]!r} has a map. {did_you_mean(name[:60], told)}")
 
     def make() -> HeatMap | None:
-        asking = Asking(source.axes, source.estimator)
-        rows = next(iter(source.axes.by_name.values()))
+        asking = Asking(source.view)
+        rows = next(iter(source.view.by_name.values()))
         largest = asking.top() if source.has_items else None
         first: list[Any] = rows.axis.values[:ROWS].tolist()
         values = first if largest is None else [row.item for row in largest][:ROWS]
@@ -344,8 +344,8 @@ def _across(opened: Opened) -> list[AxisLookup]:
     """What the columns of a map may be: contexts; of attributes, all but the first."""
     source = opened.source
     if source.published.domain.has_items:
-        return list(source.axes.contexts.values())
-    return list(source.axes.by_name.values())[1:]
+        return list(source.view.contexts.values())
+    return list(source.view.by_name.values())[1:]
 
 
 def _map_page(opened: Opened, asked: Asked) -> dict[str, Any]:

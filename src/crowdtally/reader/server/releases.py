@@ -228,7 +228,7 @@ class Opened:
             self._ready.set()
 
     def _made_index(self) -> Index:
-        believed, size = self.source.estimator.items, len(self.item)
+        believed, size = self.source.view.items, len(self.item)
         order: Ints = np.arange(size)
         if believed is not None and len(believed.believed) == size:
             order = np.argsort(-believed.believed.mean, kind="stable")
@@ -236,7 +236,7 @@ class Opened:
 
     @cached_property
     def item(self) -> AxisLookup:
-        return item_axis(self.source.axes)
+        return item_axis(self.source.view)
 
     def look(self) -> None:
         """Refuse where it was called back or damaged since it was opened.

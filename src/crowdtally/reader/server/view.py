@@ -217,7 +217,7 @@ def page(shelf: Shelf, asked: Asked) -> dict[str, Any]:
         "of": asked.choice("of", OF),
         "fdr": asked.text("fdr", "0.05"),
         "where": where_words(contexts),
-        "choices": choices(two.later.source.axes.contexts.values(), contexts),
+        "choices": choices(two.later.source.view.contexts.values(), contexts),
         "why": why,
         "table": _change_table(two, found) if found is not None and found.rows else None,
         "tested": "" if found is None else grouped(found.tested),

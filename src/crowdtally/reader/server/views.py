@@ -77,8 +77,8 @@ def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None =
 
     def make() -> TopList:
         source = opened.source
-        box = chosen_contexts(source.axes, contexts)
-        found = top_in(source.axes, source.estimator, k, box, raw=raw, among=among)
+        box = chosen_contexts(source.view, contexts)
+        found = top_in(source.view, k, box, raw=raw, among=among)
         return found if source.labels is None else found.with_labels(source.labels)
 
     return opened.remember(("top", k, raw, among, repr(contexts)), make)
@@ -106,7 +106,7 @@ def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 def _top_form(opened: Opened, asked: Asked) -> dict[str, Any]:
     return {
-        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
+        "choices": choices(opened.source.view.contexts.values(), asked.pairs("context")),
         "sorting": _sorting(opened, asked),
     }
 
@@ -133,8 +133,8 @@ def _listed(opened: Opened, asked: Asked, first: int, count: int) -> tuple[TopLi
     source, size = opened.source, len(opened.item)
     opened.wait()
     places = np.arange(first, min(first + count, size), dtype=np.int64)
-    box = chosen_contexts(source.axes, asked.pairs("context"))
-    found = top_in(source.axes, source.estimator, count, box, only=places)
+    box = chosen_contexts(source.view, asked.pairs("context"))
+    found = top_in(source.view, count, box, only=places)
     if source.labels is not None:
         found = found.with_labels(source.labels)
     rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
@@ -208,7 +208,7 @@ def _recommend_form(opened: Opened, asked: Asked) -> dict[str, Any]:
         "like": asked.text("like") or "",
         "without": asked.texts("without"),
         "has_pairs": opened.source.published.table("pairs") is not None,
-        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
+        "choices": choices(opened.source.view.contexts.values(), asked.pairs("context")),
     }
 
 

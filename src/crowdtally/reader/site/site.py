@@ -176,7 +176,7 @@ class Group:
 
 def groups(source: Source) -> tuple[Group, ...]:
     """All groups of pages, where the release has lists of items there."""
-    if not source.has_items or not source.axes.contexts:
+    if not source.has_items or not source.view.contexts:
         return ()
     found = [group for group in _singles(source) if _has_list(source, group)]
     joint = _joint(source, MOST_COMBINATIONS if found else MOST_PAGES)
@@ -187,7 +187,7 @@ def groups(source: Source) -> tuple[Group, ...]:
 
 def _singles(source: Source) -> Iterator[Group]:
     """The values of each context, summed over the others."""
-    axes = source.axes.contexts
+    axes = source.view.contexts
     most = max(MOST_PAGES // len(axes), 1)
     for number, (name, axis) in enumerate(axes.items(), start=1):
         values: list[Value] = axis.axis.values[:most].tolist()
@@ -200,7 +200,7 @@ def _singles(source: Source) -> Iterator[Group]:
 
 def _joint(source: Source, most: int) -> Group | None:
     """Combinations of all contexts; None where there is one context."""
-    axes = source.axes.contexts
+    axes = source.view.contexts
     if len(axes) < 2:
         return None
     lists = [axis.axis.values[:most].tolist() for axis in axes.values()]
