@@ -40,11 +40,9 @@ class AxisLookup:
 
     @classmethod
     def of(cls, axis: Axis) -> AxisLookup:
-        """The look-up of a list that is at hand."""
         return cls(axis.name, len(axis), lambda: axis)
 
     def renamed(self, name: str) -> AxisLookup:
-        """The same list as another axis."""
         return AxisLookup(name, self.length, lambda: self.axis.renamed(name))
 
     def __len__(self) -> int:
@@ -57,7 +55,6 @@ class AxisLookup:
 
     @cached_property
     def places(self) -> dict[Value, int]:
-        """The position of every value."""
         return {value: place for place, value in enumerate(self.axis.values.tolist())}
 
     def places_of(self, values: Sequence[Value] | NDArray[Any]) -> NDArray[np.int64]:
@@ -108,7 +105,6 @@ class AxisLookup:
         return (bisect_right if after else bisect_left)(self.axis.values, value)
 
     def place(self, value: Value) -> int:
-        """The position of a value."""
         self._check_kind(value)
         if value in self.places:
             return self.places[value]
@@ -180,7 +176,6 @@ class Axes:
 
     @property
     def contexts(self) -> Mapping[str, AxisLookup]:
-        """The contexts that items are counted in."""
         return {one.name: self.by_name[one.name] for one in self.published.domain.contexts}
 
     @property

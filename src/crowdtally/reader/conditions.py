@@ -39,16 +39,12 @@ class Among:
 
 @dataclass(frozen=True)
 class Every:
-    """All parts hold."""
-
     parts: tuple[Condition, ...]
     """At least two, none of them constant."""
 
 
 @dataclass(frozen=True)
 class Some:
-    """At least one part holds."""
-
     parts: tuple[Condition, ...]
     """At least two, none of them constant."""
 
@@ -60,12 +56,10 @@ Box = Mapping[str, Mask]
 
 
 def every(parts: Iterable[Condition]) -> Condition:
-    """All of these conditions."""
     return _joined(_merged(parts, Every), Every)
 
 
 def some(parts: Iterable[Condition]) -> Condition:
-    """At least one of these conditions."""
     return _joined(_merged(parts, Some), Some)
 
 
@@ -214,7 +208,6 @@ class Stated:
     """
 
     condition: Condition
-    """The cells that are meant."""
     named: frozenset[str]
 
 
@@ -236,7 +229,6 @@ def all_of(parts: Iterable[Stated]) -> Stated:
 # bracket.
 
 Lists = Mapping[str, AxisLookup]
-"""The public list of each column."""
 MOST_TOKENS = 100_000
 """Words, values and signs of a condition."""
 
@@ -466,7 +458,6 @@ class _Parser:
         return compared(axis, sign, self._value(right, axis))
 
     def _values(self, axis: AxisLookup) -> list[Value]:
-        """The values in parentheses behind IN."""
         closing = self._closing.get(self._at)
         if closing is None:
             raise _unread(self._text)
@@ -490,7 +481,6 @@ class _Parser:
         )
 
     def _typed(self, operand: _Operand) -> str:
-        """The text of an operand."""
         first, last = self._tokens[operand.first], self._tokens[operand.after - 1]
         return _shown(self._text[first.start : last.end])
 
@@ -569,7 +559,6 @@ class Labelled:
 
     @classmethod
     def of(cls, labels: Labels, axes: Axes) -> Labelled:
-        """The lists of a release with these labels."""
         item, *_ = axes.by_name.values()
         lists, positions = dict(axes.by_name), dict[str, NDArray[np.int64]]()
         for name, by_item in zip(LABELS, (labels.labels, labels.categories), strict=True):

@@ -30,14 +30,12 @@ from crowdtally.reader.describe.words import whom_lines
 _PARQUET = "application/x-parquet"
 """What the standard's own library reads; the registered name came later."""
 VERSION = "http://mlcommons.org/croissant/1.1"
-"""The version of the standard."""
 _OWN = (
     "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field",
     "fileProperty", "fileObject", "fileSet", "format", "includes", "isArray", "isLiveDataset",
     "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex", "repeated",
     "replace", "samplingRate", "separator", "source", "subField", "transform",
 )  # fmt: skip
-"""The standard's own words."""
 CONTEXT: Mapping[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -53,13 +51,10 @@ CONTEXT: Mapping[str, Any] = {
     "description": {"@container": "@language"},
     **{word: f"cr:{word}" for word in _OWN},
 }
-"""What the words of the file mean."""
 _TYPES = {"VARCHAR": "sc:Text", "BIGINT": "cr:Int64", "DOUBLE": "cr:Float64"}
-"""The standard's name of each type of column."""
 
 
 def croissant(published: Published) -> str:
-    """The text of the file."""
     return f"{printable_json(_dataset(published), indent=2)}\n"
 
 
@@ -132,8 +127,6 @@ _ASIDE = "# "
 
 @dataclass(frozen=True)
 class Number:
-    """A number, as it is written."""
-
     digits: str
 
 
@@ -256,7 +249,6 @@ _UNITS = {
     "bounded-elsewhere": "Person-level, rows per person bounded before collection (as stated)",
     "person": "Person-level, a row stands for several persons",
 }
-"""Who is protected, as the registry says it."""
 _TOP = (
     "An entry of the registry of differential privacy deployments, made by crowdtally from a "
     "release. What the release says is filled in. Complete the lines marked CURATOR, and check "
@@ -265,7 +257,6 @@ _TOP = (
 
 
 def registry(published: Published) -> str:
-    """The text of the file."""
     deployment = (
         Entry("basic", _basic(published)),
         Entry("dp_variant", _variant(published)),
@@ -416,19 +407,15 @@ def _administrative(published: Published) -> tuple[Entry, ...]:
 # Which of the forms is written, and where to.
 
 Place = str | os.PathLike[str]
-"""A path as somebody gave it."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """One form in which a release can be exported."""
-
     write: Callable[[Published, Path], None]
     """Writes it to a place where nothing is."""
     to_add: str
     """What the release does not say, for whoever made it; empty where it lacks nothing."""
     format: str
-    """What the file is written in."""
     endings: tuple[str, ...]
     """How its name may end, if it has an ending."""
 
@@ -456,12 +443,9 @@ SITE = "site"
 
 @dataclass(frozen=True)
 class Export:
-    """What is to be written, and where to."""
-
     form: str
     """One of ``FORMS``, or the site."""
     target: Path
-    """A place where nothing is."""
 
     @classmethod
     def of(cls, asked: Mapping[str, Place | None], typed: str) -> Export:

@@ -35,7 +35,6 @@ class Source:
 
     view: ReleaseView
     labels: Labels | None = None
-    """Labels and categories of items."""
 
     @property
     def published(self) -> Published:
@@ -43,7 +42,6 @@ class Source:
 
     @property
     def has_items(self) -> bool:
-        """Whether it has items, and at least one."""
         domain = self.published.domain
         return domain.has_items and all(one.length for one in domain.lists)
 
@@ -94,7 +92,6 @@ class Source:
 
 
 def top_picture(found: TopList, name: Name, where: str) -> Figure | None:
-    """The largest items as a picture with its numbers."""
     figure = top_figure(found, name)
     if figure is None or not where:
         return figure
@@ -160,5 +157,4 @@ def times(lift: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """The interval of a lift."""
     return NO_NUMBER if low is None or high is None else f"{times(low)} to {times(high)}"

@@ -269,7 +269,6 @@ class Release:
         return write_site(self.source(), asked.target)
 
     def source(self) -> Source:
-        """What pages ask it."""
         from crowdtally.reader.page_parts import Source
 
         return Source(self.view, self._labels)
@@ -281,7 +280,6 @@ class Release:
         return saved
 
     def _labelled(self, found: _List) -> _List:
-        """A list with its labels, where there are any."""
         return found if self._labels is None else found.with_labels(self._labels)
 
     def __repr__(self) -> str:

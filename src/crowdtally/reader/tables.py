@@ -42,7 +42,6 @@ class Weights:
 
 
 def column(path: Path, name: str) -> NDArray[Any]:
-    """One column, in the order of the file."""
     query = f"SELECT {quoted(name)} AS found FROM release ORDER BY file_row_number"
     return np.asarray(ask(path, query, ()).fetchnumpy()["found"])
 

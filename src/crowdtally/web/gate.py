@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # answers.
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-"""Names of the machine itself."""
 _EVERYWHERE = ("0.0.0.0", "::")
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 """A host as browsers write it, without a port; addresses of version 6 look otherwise."""
@@ -36,8 +35,6 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 
 @dataclass(frozen=True)
 class Hosts:
-    """The names of a server."""
-
     names: frozenset[str]
     """Without a port, in small letters."""
     port: int
@@ -162,7 +159,6 @@ HEADERS: Mapping[str, str] = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Of every answer, whatever it is."""
 
 # A secret in the address: who does not know it finds nothing, not even where to ask.
 #
@@ -178,16 +174,13 @@ class Token:
     """The random word that every address of a server begins with."""
 
     text: str
-    """Letters, digits, hyphens and underscores."""
 
     @classmethod
     def new(cls) -> Token:
-        """Another one for each run."""
         return cls(secrets.token_urlsafe(_BYTES))
 
     @property
     def home(self) -> str:
-        """The path of the first page."""
         return f"/{self.text}/"
 
     def behind(self, path: str) -> str | None:
@@ -209,7 +202,6 @@ class Token:
 # The style sheet and the scripts: a few files, known by their content.
 
 STATIC = "/static/"
-"""Where they are found."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
@@ -224,7 +216,6 @@ class Asset:
 
 @cache
 def asset(name: str) -> Asset | None:
-    """A file by its name; None where there is none."""
     suffix = name[name.rfind(".") :]
     if suffix not in _TYPES or name not in _names():
         return None
@@ -272,7 +263,6 @@ TITLES = {
     422: "This takes too long",
     429: "Too many questions at once",
 }
-"""The heading of a page, by its status."""
 PROBLEM = "application/problem+json"
 """The type of a refusal for programs (RFC 9457)."""
 _PACKAGE = "crowdtally.web"
@@ -293,12 +283,10 @@ class Refused(Exception):
 
 
 def wants_json(path: str) -> bool:
-    """Whether a program asks: such addresses end in ``.json``."""
     return path.endswith(".json")
 
 
 def problem(refused: Refused) -> dict[str, Any]:
-    """The refusal for programs."""
     return {"title": refused.title, "status": refused.status, "detail": refused.words}
 
 
@@ -323,7 +311,6 @@ def refusal(refused: Refused, path: str, **facts: Any) -> Response:
 # Before every answer: whether the request is one that this server answers at all.
 
 LONGEST = 8192
-"""Letters of an address."""
 READING = ("GET", "HEAD")
 
 
@@ -414,7 +401,6 @@ class Gate:
         return {**scope, "path": path, "raw_path": path.encode()}
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
-        """Refuse what this server does not answer."""
         if scope["method"] not in self._methods:
             raise Refused(
                 405,

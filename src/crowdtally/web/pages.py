@@ -82,13 +82,10 @@ def embedded(data: object) -> str:
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 _LONGEST = 200
-"""Letters of the header that are read."""
 
 
 @dataclass(frozen=True)
 class Numerals:
-    """A way to write numbers."""
-
     group: str = THIN
     """Between groups of digits."""
     decimal: str = "."
@@ -116,18 +113,15 @@ class Numerals:
 
 
 PLAIN = Numerals()
-"""Of pages that anybody may read."""
 _numerals: ContextVar[Numerals] = ContextVar("numerals", default=PLAIN)
 
 
 def current() -> Numerals:
-    """How numbers are written now."""
     return _numerals.get()
 
 
 @contextmanager
 def written_as(numerals: Numerals) -> Iterator[None]:
-    """Write numbers like this."""
     before = _numerals.set(numerals)
     try:
         yield
@@ -244,7 +238,6 @@ def percent(share: float | None) -> str:
 
 HERE = "crowdtally.web"
 LONGEST = 120
-"""Letters of one value that are shown."""
 _LONG = 10_000
 """Letters from which on a sentence is left as it is."""
 _QUOTED = re.compile(r"(?<!\w)'(?:[^'\\]|\\.)*'|\"[^\"]*\"|`[^`]*`|(?<=\d),(?=\d{3}(?!\d))")

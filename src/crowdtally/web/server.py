@@ -147,7 +147,6 @@ _HEADERS = [
 _SENDING = (h11.IDLE, h11.SEND_BODY)
 """What somebody does whose request is not whole yet."""
 MOST = 500
-"""Connections at once; one more is closed."""
 
 
 class PatientProtocol(H11Protocol):
@@ -286,7 +285,6 @@ class Work:
             await asyncio.wait([future], timeout=min(left, self._seconds))
 
     def _submitted(self, task: Callable[[], _Found]) -> Future[_Found]:
-        """The task in its place among those that wait for a thread."""
         if not self._begun:
             self._begun = True
             for thread in self._threads:
@@ -296,7 +294,6 @@ class Work:
         return future
 
     def _work(self) -> None:
-        """Do one task after the other, in a thread."""
         while (taken := self._queue.get()) is not None:
             future, task = taken
             if future.set_running_or_notify_cancel():
@@ -370,7 +367,6 @@ class Finishing:
 # What a form sends: read as far as it may be long, within a time.
 
 LONGEST = 1 << 18
-"""Bytes of a form."""
 MOST_FIELDS = 1000
 FORM_SECONDS = 10.0
 """Within which all of it must have come."""

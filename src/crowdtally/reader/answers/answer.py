@@ -111,12 +111,10 @@ class AnswerList(AnswerTable, Generic[Row]):
 
     @classmethod
     def row_type(cls) -> type:
-        """The dataclass of its rows."""
         raise NotImplementedError
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns in order; the same for every answer of a kind, also for an empty one."""
         kind = self.item_kind
         if kind is None and self.rows:
             whole = all(isinstance(getattr(row, "item", None), int) for row in self.rows)

@@ -25,7 +25,6 @@ _KINDS: dict[Any, Kind] = {str: "text", int: "integer", float: "float", bool: "b
 @dataclass(frozen=True)
 class Column:
     name: str
-    """Its name: that of the row's field."""
     kind: Kind
     """What its values are, where they are not missing."""
     optional: bool
@@ -130,16 +129,13 @@ class Labels:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Which columns they add to an answer."""
         return LABELS if self.categories is not None else LABELS[:1]
 
     def beside(self, item: Any) -> dict[str, str | None]:
-        """What stands beside an item."""
         categories = {} if self.categories is None else self.categories
         return {"label": self.labels[item], "category": categories.get(item)}
 
     def refuse_missing(self, items: Iterable[Any]) -> None:
-        """Every item must have its place in the catalogue."""
         missing = [item for item in items if item not in self.labels]
         if not missing:
             return

@@ -64,7 +64,6 @@ def checked_target(path: str | os.PathLike[str]) -> Path:
 
 
 def written(answer: Writable, path: str | os.PathLike[str]) -> Path:
-    """Write an answer to a new file; its path."""
     target = checked_target(path)
     with new_file(target) as part:
         SUFFIXES[target.suffix.lower()](answer, part)
@@ -224,7 +223,6 @@ _SAFE = {f"strings_to_{kind}": False for kind in ("formulas", "urls", "numbers")
 
 
 def workbook(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The rows as a workbook of one sheet, ``answer``."""
     try:
         import xlsxwriter
     except ImportError:

@@ -93,7 +93,6 @@ class ChangeList(AnswerList[Change]):
 
     @property
     def notes(self) -> list[str]:
-        """What must be said beside the list."""
         return list(self.remarks)
 
     def __repr__(self) -> str:
@@ -315,7 +314,6 @@ def _rate(fdr: Number) -> float:
 
 
 def _box(axes: Axes, asked: Mapping[str, object]) -> dict[str, Mask]:
-    """Where contexts have the values that are asked for."""
     contexts, found = axes.contexts, dict[str, Mask]()
     for name, value in asked.items():
         if not contexts:
@@ -342,7 +340,6 @@ def _rows(
     *,
     shares: bool,
 ) -> tuple[Change, ...]:
-    """The lines of the list, the surest first."""
     if not len(found):
         return ()
     change, low, high = _measured(pairs, found)

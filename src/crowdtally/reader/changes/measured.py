@@ -34,9 +34,7 @@ class Whole:
     """The sum over all items, as a release knows it."""
 
     value: float
-    """The sum."""
     deviation: float
-    """Of its error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +70,6 @@ class Measured:
 
     @property
     def noise_variance(self) -> Floats:
-        """Of the noise of each."""
         parts = [one.at(np.zeros(len(self)))[2] for one in self.noises]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
@@ -213,7 +210,6 @@ def read(view: ReleaseView, box: Mapping[str, Mask]) -> Reading:
 
 
 def _selected(axes: Axes, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
-    """Of the items that were selected, overall or in one context."""
     one_each = set(box) == set(axes.contexts) and all(mask.sum() == 1 for mask in box.values())
     if table.name == "heads" and not one_each:
         raise UsageError(
@@ -262,7 +258,6 @@ def _auto(view: ReleaseView, table: TableFacts) -> Reading:
 
 
 def _auto_in_contexts(view: ReleaseView, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
-    """Of items in contexts, and where they were measured in each again, of those."""
     contexts, cells = view.context_mask(box), None
     if view.auto is not None:
         facts, estimates = view.auto

@@ -44,10 +44,7 @@ def adjusted(chances: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Discovered:
-    """The items that changed."""
-
     lines: Ints
-    """Their places in the list."""
     rose: NDArray[np.bool_]
     """Which of them rose; the others fell."""
     p_values: Floats
@@ -106,7 +103,6 @@ class Pair:
         return _known(self.later.low - self.ratio * self.earlier.high)
 
     def fallen(self) -> Floats:
-        """The least that each can have fallen by."""
         return _known(self.ratio * self.earlier.low - self.later.high)
 
     @property
@@ -195,7 +191,6 @@ def pairs_of(earlier: Sequence[Measured], later: Sequence[Measured], *, shares: 
 
 
 def _ratio(earlier: Measured, later: Measured) -> tuple[float, float]:
-    """The later total divided by the earlier one, and its relative error."""
     found = []
     for which, one in (("earlier", earlier.whole), ("later", later.whole)):
         if one is None:

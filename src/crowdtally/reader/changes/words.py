@@ -52,7 +52,6 @@ def _called_back(before: Published, after: Published) -> Iterator[str]:
 
 
 def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: str) -> Iterator[str]:
-    """What is compared, and what its errors are."""
     table = reading.table
     if of == "shares":
         yield (
@@ -119,7 +118,6 @@ _FEW = 3
 
 
 def headline(changes: Any) -> str:
-    """How many items changed, out of how many."""
     what = "shares" if changes.of == "shares" else f"numbers of {changes.counted}"
     if not changes.discovered:
         return (
@@ -137,7 +135,6 @@ def headline(changes: Any) -> str:
 
 
 def printed(changes: Any) -> Iterator[str]:
-    """The lines of a list, and its notes."""
     yield headline(changes)
     if changes.rows:
         head, *names = names_of(changes.rows, changes.labelled)
@@ -194,7 +191,6 @@ def _noisy(row: Any) -> str:
 
 
 def change_line(changes: Any) -> str:
-    """The first of them, and how many more there are."""
     first = [f"{row.item!r} {signed(row.change)}" for row in changes.rows[:_FEW]]
     more = len(changes.rows) - len(first)
     rest = f" … and {more:,} more" if more else ""
@@ -203,7 +199,6 @@ def change_line(changes: Any) -> str:
 
 
 def change_table(changes: Any) -> str:
-    """The first lines of a list, how many more there are, and notes below."""
     numbers = ("rank", "change", "within", "earlier", "95% within", "later", "95% within ",
                "q", "noisy counts")  # fmt: skip
     heads = ("rank", "item", *changes.labelled, "direction", *numbers[1:])

@@ -140,13 +140,10 @@ WIDTH = 88
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a description."""
-
     name: str
     """What programs know it by."""
     title: str
     lines: tuple[str, ...]
-    """Sentences that belong together, in order."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +183,6 @@ class Description:
         }
 
     def to_json(self) -> str:
-        """JSON text."""
         return display.printable_json(self.to_dict())
 
     def __str__(self) -> str:
@@ -200,7 +196,6 @@ class Description:
 
 
 def describe(published: Published) -> Description:
-    """What a release is, in plain words."""
     note = published.withdrawn
     told = (Section(name, title, tuple(lines(published))) for name, title, lines in _SECTIONS)
     sections = [Section("withdrawal", "Withdrawn", tuple(withdrawal_lines(note))), *told]

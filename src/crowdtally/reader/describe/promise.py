@@ -30,7 +30,6 @@ LARGE = 10
 
 
 def promise_lines(published: Published) -> Iterator[str]:
-    """What a reader can learn about one person at most."""
     promised, person = published.guarantee, who(published)
     epsilon = promised.epsilon
     yield (
@@ -81,7 +80,6 @@ def _power(epsilon: Fraction) -> str:
 
 
 def at_most(epsilon: Fraction, prior: Fraction) -> str:
-    """The most that a belief can become, in words."""
     found = odds(epsilon, prior)
     return "almost 100%" if found == 1 else percent(found)
 
@@ -135,7 +133,6 @@ def uncovered_lines(published: Published) -> Iterator[str]:
 
 
 def unprotected_lines(published: Published) -> Iterator[str]:
-    """What is not hidden by the promise."""
     person = who(published)
     yield (
         f"What the crowd shows. That many do something is what the release is for; if it says "
@@ -161,7 +158,6 @@ def accuracy_lines(published: Published) -> Iterator[str]:
 
 
 def public_lines(published: Published) -> Iterator[str]:
-    """What was taken as public."""
     method, records = published.method, published.records
     chosen = list(_public_lists(published))
     if method.bounding not in (*UNCUT, AUTO) and method.chosen_by is None:

@@ -40,7 +40,6 @@ SCALED_TO = {
     "l2": "would have a Euclidean norm (the root of the sum of their squares) above {most} were "
     "scaled down to that norm",
 }
-"""What rows were scaled to."""
 CHOSEN = {
     "rank": "so that about as many {who}s exceed it as the noise can bear",
     "dpsense": "by the error that is to be expected",
@@ -62,7 +61,6 @@ _BOUNDED = ": what bounding left out or scaled down is not in it"
 
 
 def protection_lines(published: Published) -> Iterator[str]:
-    """Bounding, the noise of each table, and the parts of ε."""
     yield from bounding_lines(published)
     yield from noise_lines(published)
     yield exactness_line(published)
@@ -156,7 +154,6 @@ def _scaled(published: Published) -> Iterator[str]:
 
 
 def _same_bounds(published: Published) -> list[tuple[BoundFacts, list[str]]]:
-    """The bounds that differ, each with its tables."""
     found: dict[BoundFacts, list[str]] = {}
     for name, bound in published.method.bounds.items():
         found.setdefault(bound, []).append(name)
@@ -227,7 +224,6 @@ def _exactly(value: Fraction) -> str:
 
 
 def parts_lines(published: Published) -> Iterator[str]:
-    """What ε paid for."""
     price = published.guarantee.price
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
     if published.auto is not None:
@@ -242,7 +238,6 @@ def parts_lines(published: Published) -> Iterator[str]:
 
 
 def part_words(published: Published, name: str) -> str:
-    """What a part of ε paid for, in words."""
     if name == MASS and len(published.domain.lists) > 1:
         return PARTS[name].replace("items", "cells")
     if name in PARTS:

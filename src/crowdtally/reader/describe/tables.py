@@ -107,7 +107,6 @@ _COUNTED = {
 
 
 def what_lines(published: Published) -> Iterator[str]:
-    """What is counted, from which columns, and which tables it makes."""
     yield subject_line(published)
     yield from declared_lines(published)
     yield from table_lines(published)
@@ -119,14 +118,12 @@ def what_lines(published: Published) -> Iterator[str]:
 
 
 def table_lines(published: Published) -> Iterator[str]:
-    """What each table holds."""
     for table in published.tables:
         summary = "" if table.summary is None else f" {_summary(table, table.summary)}"
         yield f"Table {table.name!r} ({table.file}): {_cells(published, table)}.{summary}"
 
 
 def declared_lines(published: Published) -> Iterator[str]:
-    """How rows became records."""
     records, record_id = published.records, published.method.record_id
     yield from _computed(records)
     yield from _selected(records)
@@ -135,7 +132,6 @@ def declared_lines(published: Published) -> Iterator[str]:
 
 
 def subject_line(published: Published) -> str:
-    """What is counted, and over which lists."""
     domain, counted = published.domain, counts(published)
     if domain.is_discovered:
         return _found_line(domain)
@@ -175,7 +171,6 @@ def _found_line(domain: PublicDomain) -> str:
 
 
 def counts(published: Published) -> str:
-    """What a count counts, in words."""
     return _COUNTED.get(published.guarantee.unit, published.counted)
 
 
@@ -208,7 +203,6 @@ def _selected(records: RecordFacts) -> Iterator[str]:
 
 
 def _cells(published: Published, table: TableFacts) -> str:
-    """What its rows are, and how many."""
     counted = table.kind.counts(counts(published))
     if table.is_discovered:
         return _found_cells(table)

@@ -111,7 +111,6 @@ def _clipped(value: Any) -> str:
 
 
 def who(published: Published) -> str:
-    """Who is protected, in a word."""
     return "user" if published.guarantee.unit == "user" else "person"
 
 

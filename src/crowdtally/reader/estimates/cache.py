@@ -38,14 +38,10 @@ _NAME = "[0-9a-f]" * 64
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Estimates, as they are kept."""
-
     believed: Believed
-    """One for each cell."""
     calibrated: bool
     """Whether they are of all records."""
     whole: Total
-    """Of the sum of all cells."""
 
 
 def kept(published: Published, cells: int, make: Callable[[], Made]) -> Made:
@@ -125,7 +121,6 @@ def _own(about: os.stat_result) -> bool:
 
 
 def _could_be(numbers: np.ndarray, found: Made) -> bool:
-    """Whether these can be estimates at all."""
     of, whole = found.believed, found.whole
     return bool(
         np.isfinite(numbers).all()

@@ -35,8 +35,6 @@ BOUNDED = "the bounded counts"
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """What is believed of many counts. All arrays are equally long."""
-
     mean: Floats
     """The posterior mean: what the count is believed to be."""
     median: Floats
@@ -45,7 +43,6 @@ class Believed:
     high: Floats
     """The interval of the level that was asked for."""
     deviation: Floats
-    """The posterior standard deviation."""
     own: Floats
     """The part of it that is the count's own; the rest is an error that all counts share."""
 
@@ -53,7 +50,6 @@ class Believed:
         return len(self.mean)
 
     def parts(self) -> tuple[Floats, ...]:
-        """The arrays, in order."""
         return self.mean, self.median, self.low, self.high, self.deviation, self.own
 
     def chance_among(self, k: int) -> Floats:
@@ -98,8 +94,6 @@ class Believed:
 
 @dataclass(frozen=True)
 class Total:
-    """What is believed of one sum."""
-
     mean: float
     error: float
     """Its standard deviation."""
@@ -148,8 +142,6 @@ _WHAT = {"none": "counts", "dyadic": "counts of ranges", "haar": "differences", 
 
 @dataclass(frozen=True)
 class Estimate:
-    """An answer from a release."""
-
     value: float
     standard_error: float
     """How far it typically is from what it is unbiased for."""
@@ -178,7 +170,6 @@ class Sampled:
 
     @classmethod
     def of(cls, table: TableFacts) -> Sampled:
-        """From what a release says about a table."""
         tree = table.summary is not None and table.summary.drops_orphans
         return cls(table.keeping, table.law, tree, _WHAT[table.transform.kind])
 
@@ -190,7 +181,6 @@ class Sampled:
 
     @cached_property
     def empty(self) -> EmptyCell:
-        """What is seen of a cell that holds nobody."""
         return self.law.empty_cell(self.keeping)
 
     def adjusted(self, values: ArrayLike) -> Floats:

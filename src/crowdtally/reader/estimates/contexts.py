@@ -24,7 +24,6 @@ class AlikeContexts:
     """Estimates of items in contexts: each context has its share of every item."""
 
     items: Believed
-    """Of items overall."""
     shares: Floats
     """(contexts,): their part of all records."""
     shares_error: Floats
@@ -45,7 +44,6 @@ class AlikeContexts:
         return cls(items, shares, np.sqrt(own) * deviation / safe.sum())
 
     def column(self, mask: Mask, level: Fraction) -> Believed:
-        """Of every item, summed over the contexts of a mask."""
         items, share = self.items, float(self.shares[mask].sum())
         if mask.all():
             return items
@@ -71,7 +69,6 @@ class Consistent:
     items: Floats
     """One for each item: the sum of its contexts."""
     contexts: Floats
-    """One for each item and context."""
     item_variance: float
     context_variance: float
 
@@ -121,7 +118,6 @@ class InContexts:
     """Of each cell by itself."""
 
     def column(self, contexts: Mask, level: Fraction) -> Believed:
-        """The sum over some contexts, of which a mask tells."""
         picked = _run(np.flatnonzero(contexts))
         mean = self.mean[:, picked].sum(axis=1)
         own = np.sqrt(self.variance[:, picked].sum(axis=1))

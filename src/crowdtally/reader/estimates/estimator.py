@@ -130,7 +130,6 @@ class OfItems:
     in_order: bool
     """Whether one table says all: then the noisy counts have the same order."""
     every: Total
-    """Of the sum of all of them."""
     cell: float = inf
     """The standard deviation of one noisy count, where nothing was calibrated."""
 
@@ -142,7 +141,6 @@ class OfItems:
 
     @cached_property
     def total(self) -> float:
-        """The sum of all of them."""
         return float(self.believed.mean.sum())
 
 
@@ -152,7 +150,6 @@ class ReleaseView(Axes):
 
     @cached_property
     def base(self) -> TableFacts | None:
-        """The table of the items, or of the attributes."""
         return base_table(self.published)
 
     @cached_property
@@ -304,7 +301,6 @@ class ReleaseView(Axes):
         return hypot(share * whole, total * float(np.sqrt((errors**2).sum())))
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
-        """Which combinations of contexts a box means, as one long mask."""
         return cells_of(box, self.contexts.values())
 
 

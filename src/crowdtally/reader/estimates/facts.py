@@ -47,7 +47,6 @@ def has_estimates(table: TableFacts) -> bool:
 
 
 def base_table(published: Published) -> TableFacts | None:
-    """The table of the items, or of the attributes."""
     return published.table(ITEMS.name) or published.table(CELLS.name)
 
 
@@ -57,7 +56,6 @@ def short_rows(published: Published, table: TableFacts) -> TableFacts | None:
 
 
 def facts_of_auto(axes: Axes, base: TableFacts, auto: manifest.AutoFacts) -> AutoFacts:
-    """All that a release of ``auto`` says about its items."""
     lists = axes.axes_of(base)
 
     def told(table: TableFacts) -> Told:
@@ -81,7 +79,6 @@ _PILOTS = (PILOT_SHORT, PILOT)
 
 
 def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
-    """What one table says about its cells."""
     if table.summary is not None:
         where, values = places(published, table, lists), counts(published, table)
         kept = Summary(where, values, table.law, table.summary.keeping)

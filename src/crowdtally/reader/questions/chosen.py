@@ -20,7 +20,6 @@ def several(wanted: object) -> Iterable[object]:
 
 
 def how_many(k: object) -> int:
-    """How many lines are asked for."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
     return int(k)

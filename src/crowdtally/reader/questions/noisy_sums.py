@@ -55,7 +55,6 @@ class Parts:
 
     @property
     def unweighted(self) -> bool:
-        """Whether all of them count 1."""
         return self.rows is None or self.rows.weights is None
 
 
@@ -64,13 +63,11 @@ class Summed:
     """A box, as a question to a table."""
 
     parts: tuple[Parts, ...]
-    """The part of each axis."""
     items: int = 1
     """How many of them, the first ones, are no contexts: 1, or 0 in a question about one item."""
 
     @property
     def rows(self) -> list[Weights]:
-        """What picks the rows of the table."""
         return [part.rows for part in self.parts if part.rows is not None]
 
     @property
@@ -89,7 +86,6 @@ class Summed:
 
     @property
     def unweighted(self) -> bool:
-        """Whether every cell that counts does so with weight 1."""
         return all(part.unweighted for part in self.parts)
 
 
@@ -164,7 +160,6 @@ def _along(
 
 
 def _runs(mask: Mask) -> list[tuple[int, int]]:
-    """The positions that are meant, as runs."""
     steps = np.diff(np.concatenate(([0], mask.astype(np.int8), [0])))
     starts, ends = np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist()
     return list(zip(starts, ends, strict=True))
@@ -227,8 +222,6 @@ _SCALED = "the counts once each user's row was scaled down; the estimate is of a
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as a count."""
-
     estimate: Estimate
     """Value, standard error, and what it is unbiased for."""
     reach: float | None = None
@@ -337,7 +330,6 @@ def _from_found(
 
 
 def _dense_words(table: TableFacts, published: Published) -> str:
-    """What the sums of a dense table are unbiased for."""
     if table.is_discovered:
         return _DISCOVERED.format(cells="cells" if table.axes[1:] else "items")
     if table.law.per_cell:
@@ -348,7 +340,6 @@ def _dense_words(table: TableFacts, published: Published) -> str:
 def _from_summary(
     table: TableFacts, path: Path, questions: Sequence[Summed], of: Combination
 ) -> Answer:
-    """From a table of which some cells were left out."""
     found = [tables.weighed(path, question.rows)[:2] for question in questions]
     counts, weights = map(np.concatenate, zip(*found, strict=True))
     return Answer(weighted_sum(in_units(table, counts), weights, of, Sampled.of(table)))
@@ -362,7 +353,6 @@ def in_units(table: TableFacts, counts: NDArray[Any]) -> NDArray[np.float64]:
 def _from_sketch(
     table: TableFacts, path: Path, lists: Sequence[AxisLookup], found: Sequence[Box], cells: int
 ) -> Answer:
-    """From the buckets of a sketch, cell by cell."""
     if cells > MOST_SKETCHED:
         raise UsageError(
             f"a sketch adds up cells one by one, at most {MOST_SKETCHED}: the condition has "

@@ -61,19 +61,15 @@ class Partners:
 
     view: ReleaseView
     table: TableFacts
-    """Its table of pairs."""
     place: int
-    """The item's place in the list."""
     places: Ints
     """Of the partners that were published, in the order of the list."""
     counts: Floats
-    """Their noisy counts."""
     believed: Believed
     """Of every item of the list; the item itself is never with itself."""
 
     @classmethod
     def of(cls, view: ReleaseView, table: TableFacts, place: int) -> Partners:
-        """The partners of the item at a place."""
         item, path = item_axis(view), view.published.path(table)
         (value,) = item.axis.values[place : place + 1].tolist()
         names, counts = tables.partners(path, table.axes, value)
@@ -104,7 +100,6 @@ class Partners:
         return self.at(order, chances)
 
     def at(self, places: Ints, chances: Floats) -> list[TopItem]:
-        """The lines of some partners, in this order."""
         of, rows = self.believed, list[TopItem]()
         for line, at in zip(self._lines(places), places.tolist(), strict=True):
             rows.append(
@@ -129,7 +124,6 @@ class Partners:
         return list(self._lines(self.places[order]))
 
     def listed(self, rows: Iterable[TopItem], k: int, *, raw: bool = False) -> TopList:
-        """The lines, and what must be said beside them."""
         published, table, others = self.view.published, self.table, len(self.believed) - 1
         return TopList(
             tuple(rows), table.kind.counts(published.counted), self.floor, others,
@@ -140,7 +134,6 @@ class Partners:
 
     @property
     def covers(self) -> str:
-        """What the intervals of estimates cover."""
         return BOUNDED if is_bounded(self.view.published) else TRUE
 
     @cached_property
@@ -180,7 +173,6 @@ _LIFTS = (
 
 
 def pairs_table(axes: Axes) -> TableFacts:
-    """The table of pairs; refused where a release has none."""
     item_axis(axes)
     table = axes.published.table("pairs")
     if table is None:
@@ -207,7 +199,6 @@ def also(
 
 
 def _by_lift(found: Partners, k: int, without: Ints) -> Recommendations:
-    """Largest lifts first, among the partners that are known well enough."""
     of_items = found.view.items
     if of_items is None:
         raise UsageError(

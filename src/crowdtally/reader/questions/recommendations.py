@@ -35,7 +35,6 @@ def value_words(value: object) -> str:
 
 
 def list_line(rows: Sequence[Any], by: str, where: str, counted: str) -> str:
-    """The first of them, and how many more there are."""
     special = by == "special"
     first = [f"{row.item!r} {_times(row.lift) if special else whole(row.estimate)}" for row in rows]
     more = f" … and {len(rows) - _FEW:,} more" if len(rows) > _FEW else ""
@@ -208,7 +207,6 @@ class Recommendations(AnswerList[Recommendation]):
 
     @property
     def notes(self) -> list[str]:
-        """What must be said beside the list."""
         shows_noise = any(row.count is not None for row in self.rows)
         floor_words = self.floor_words if shows_noise and self.by == POPULAR else ""
         what_counts = self.what_counts if shows_noise else ""

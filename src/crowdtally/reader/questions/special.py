@@ -45,9 +45,7 @@ _LIFTS = (
 @dataclass(frozen=True, eq=False)
 class Lifted:
     places: Ints
-    """The items' places in the list."""
     lifts: FoundLifts
-    """What is believed of each."""
 
     def best(self, k: int, without: Ints) -> tuple[Ints, Floats]:
         """Which of these are the k of the largest lifts, and how likely each is one of them."""
@@ -79,7 +77,6 @@ def with_lifts(
 
 
 def recommendations(beside: TopList, by: str, remarks: tuple[str, ...] = ()) -> Recommendations:
-    """A top list as recommendations, without lifts."""
     return Recommendations(
         tuple(map(Recommendation.of, beside.rows)), by, "", beside.counted, beside.floor,
         beside.floor_words, beside.what_counts, beside.estimate_words,
@@ -94,7 +91,6 @@ class _There:
     view: ReleaseView
     of_items: OfItems
     box: Mapping[str, Mask]
-    """Values of contexts."""
     inside: Mask
     """The combinations of contexts that they mean."""
 

@@ -42,8 +42,6 @@ from crowdtally.reader.questions.text import sum_lines
 
 @dataclass(frozen=True)
 class BelievedSum:
-    """What is believed of a sum, and what its interval covers."""
-
     total: Total
     covers: str
 
@@ -54,7 +52,6 @@ class BelievedSum:
 
 
 def noise_only(answer: Answer) -> BelievedSum:
-    """Where nothing is known but the noisy sum."""
     value, error = answer.estimate.value, answer.estimate.standard_error
     if answer.reach is not None:
         return BelievedSum(Total(value, error, value - answer.reach, value + answer.reach), NOISE)

@@ -60,7 +60,6 @@ def _clipped(value: object) -> str:
 
 
 def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
-    """How the lines of a list are written."""
     if _are_believed(rows):
         noisy = any(row.count is not None for row in rows)
         return partial(_believed, chances=_have_chances(rows), noisy=noisy)
@@ -68,7 +67,6 @@ def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
 
 
 def sum_lines(answer: Any) -> Iterator[str]:
-    """The lines of a :class:`Sum`."""
     counted, believed = answer.counted, answer.covers != NOISE
     if believed:
         yield (
@@ -108,7 +106,6 @@ def _all_noise(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
 
 
 def interval_of(low: float | None, high: float | None) -> str:
-    """From one end to the other."""
     return "" if low is None or high is None else f"{shown(low)} … {shown(high)}"
 
 
@@ -140,7 +137,6 @@ def whole(value: float) -> str:
 
 
 def believed_interval(row: Any) -> str:
-    """From one end of an estimate's interval to the other."""
     if row.estimate_low is None or row.estimate_high is None:
         return ""
     return f"{whole(row.estimate_low)} … {whole(row.estimate_high)}"
@@ -180,7 +176,6 @@ _FEW = 3
 
 
 def top_line(lines: Sequence[Any], counted: str) -> str:
-    """The first of them with their estimates, and how many more there are."""
     first = [f"{line.item!r} {whole(line.estimate)}" for line in lines[:_FEW]]
     more = f" … and {len(lines) - len(first):,} more" if len(lines) > len(first) else ""
     return one_line(f"<TopList of {len(lines):,}, {counted}: {', '.join(first)}{more}>")

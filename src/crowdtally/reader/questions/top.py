@@ -41,7 +41,6 @@ from crowdtally.reader.questions.top_list import (
 @dataclass(frozen=True)
 class Ranked:
     place: int
-    """In the public list."""
     item: str | int
     noisy: NoisyLine | None
     """What was released about it; None where that is not one count."""
@@ -86,7 +85,6 @@ def at_places(
 
 
 def by_count(k: int, noisy: NoisyLines) -> list[Ranked]:
-    """The k items of the largest noisy counts."""
     return [Ranked(-1, line.item, line) for line in noisy.lines(noisy.largest(k))]
 
 
@@ -135,12 +133,8 @@ def selected_table(published: Published) -> TableFacts | None:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The lines of such a list."""
-
     lines: list[Ranked]
-    """The items, largest first."""
     believed: Believed
-    """Of each line, in their order."""
     measured: int
     """How many items were selected, and measured, where they were asked for."""
 
@@ -265,7 +259,6 @@ def top_in(
 
 
 def item_axis(axes: Axes) -> AxisLookup:
-    """The list of items; a table of attributes has none."""
     if not axes.published.domain.has_items:
         raise UsageError(
             "this release is a table of attributes: it has no items. Ask for sums, with "
@@ -313,15 +306,12 @@ class _Asked:
 
 @dataclass(frozen=True, eq=False)
 class _Beliefs:
-    """What is believed of the lines of a list."""
-
     of: Believed
     """Each line has its place in it."""
     covers: str
     chances: Sequence[float | None]
     """How likely each place is among the first k."""
     in_order: bool
-    """Whether noisy counts have the same order."""
 
 
 def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
@@ -342,7 +332,6 @@ def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
 
 
 def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
-    """From the table of selected items, which is all that there is."""
     found = selected(asked.view, table, asked.looked_at, asked.box)
     beliefs = _Beliefs(found.believed, TRUE, [None] * len(found.lines), in_order=True)
     floor = floor_of_cells(table, found.measured)
@@ -374,7 +363,6 @@ def _answer(
     floor: float | None,
     ranked: int | None = None,
 ) -> TopList:
-    """The list, and what must be said beside it."""
     published, alike = asked.view.published, asked.view.alike
     covers = NOISE if beliefs is None else beliefs.covers
     words = covering_words(published, table, covers)

@@ -99,7 +99,6 @@ class TopList(AnswerList[TopItem]):
 
     @property
     def notes(self) -> list[str]:
-        """What must be said beside the list."""
         shows_noise = not self.rows or any(row.count is not None for row in self.rows)
         told = (self.estimate_words, self.floor_words, self.what_counts if shows_noise else "")
         return [one for one in told if one]
@@ -140,7 +139,6 @@ def floor_of_cells(table: TableFacts, cells: int) -> float:
 
 
 def floor_words(table: TableFacts, items: int, floor: float) -> str:
-    """What the floor of a list is, in a sentence."""
     if table.discovery_threshold is not None:
         cell = "item in context" if table.axes[1:] else "item"
         return (
@@ -190,13 +188,9 @@ Found = tuple[Any, float, float]
 
 @dataclass(frozen=True)
 class NoisyLine:
-    """What was released about one item."""
-
     item: str | int
-    """The item."""
     count: float
     noise_std: float
-    """Standard deviation of the noise in it."""
     low: float | None
     high: float | None
     """The noise interval; None where counts enter by weights."""
@@ -213,13 +207,9 @@ class NoisyLines:
     table: TableFacts
     path: Path
     sampled: Sampled
-    """How its cells were chosen."""
     question: Summed
-    """What is summed for an item."""
     column: str
-    """The column that names items."""
     rows: list[Weights]
-    """The rows that count."""
     once: bool
     """Whether each item has one row, and all rows count."""
     floor: float
@@ -244,7 +234,6 @@ class NoisyLines:
         )  # fmt: skip
 
     def largest(self, k: int) -> list[Found]:
-        """The k items of the largest counts."""
         if self.short is not None:
             names = tables.column(self.path, self.column).tolist()
             return sorted(self.named(names), key=lambda one: -one[1])[:k]
@@ -273,7 +262,6 @@ class NoisyLines:
         return [by_name[name] for name in names if name in by_name]
 
     def lines(self, found: Sequence[Found]) -> list[NoisyLine]:
-        """The lines for the items that were found."""
         noise = cache(self._noise)  # many lines have the same
         if self.table.is_discovered and not self.once:
             errors = [(noise(of)[0], of) for of in self._found_cells([one[0] for one in found])]

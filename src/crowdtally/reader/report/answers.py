@@ -20,19 +20,13 @@ from crowdtally.reader.questions.top import top
 from crowdtally.reader.questions.top_list import TopList, floor_of_cells
 
 TOP = 20
-"""Items of the list."""
 SHORT, MOST_LISTS = 10, 12
 """Items of a list in one context, and how many such lists are shown."""
 MOST_VALUES = 40
-"""Values of a context that are shown."""
 MOST_CONTEXTS = 4
-"""Contexts, or attributes, whose distribution is shown."""
 ROWS, COLUMNS = 15, 24
-"""Of a heat map."""
 PAIRS = 10
-"""Pairs that are shown."""
 Labels = Mapping[Any, str | None]
-"""Names of items, from a public catalogue."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +50,8 @@ class Distribution:
     """How counts are spread over the values of one context, or of one attribute."""
 
     name: str
-    """The column."""
     values: tuple[Counted, ...]
-    """In the order of the public list."""
     left_out: int
-    """Further values, which are not shown."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +59,9 @@ class HeatMap:
     """Estimates of the largest items in each value of a context; or of two attributes."""
 
     rows: str
-    """The column whose values are the rows."""
     columns: str
-    """The column whose values are the columns."""
     row_values: tuple[Value, ...]
-    """The rows' values."""
     column_values: tuple[Value, ...]
-    """The columns' values, in the order of the public list."""
     cells: tuple[tuple[Counted, ...], ...]
     """Row by row; ``value`` is that of the column."""
     rows_left_out: int
@@ -83,10 +70,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class InContext:
-    """The largest items in one combination of contexts."""
-
     context: Mapping[str, Value]
-    """The value of each context."""
     top: TopList
 
 
@@ -100,32 +84,23 @@ class Pair:
     low: float | None
     """Of its noise interval."""
     high: float | None
-    """Of its noise interval."""
     above_floor: bool
     """Whether it is above what noise alone would rarely reach."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs with the largest noisy counts."""
-
     rows: tuple[Pair, ...]
-    """The largest first."""
     floor: float
-    """The noise floor of the table."""
     cells: int
-    """How many pairs there are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """Questions to one release."""
-
     view: ReleaseView
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no item to ask about."""
         return any(not one.length for one in self.view.published.domain.lists)
 
     def whole(self) -> Sum | None:
@@ -155,7 +130,6 @@ class Asking:
         return tuple(InContext(context, one) for context, one in found if one is not None)
 
     def distributions(self) -> tuple[Distribution, ...]:
-        """Over each context, or attribute, as far as the release says it."""
         return () if self.is_empty else tuple(self._distributions())
 
     def _distributions(self) -> Iterator[Distribution]:
@@ -166,7 +140,6 @@ class Asking:
                 yield Distribution(axis.name, told, len(axis) - len(told))
 
     def _spread(self) -> list[AxisLookup]:
-        """Contexts, or attributes."""
         if self.view.published.domain.has_items:
             return list(self.view.contexts.values())
         return list(self.view.by_name.values())

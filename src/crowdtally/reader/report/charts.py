@@ -19,7 +19,6 @@ from crowdtally.web.pages import Shown, between, chance, grouped, percent, value
 WIDTH = 270
 _ROW = 22
 LONGEST = 22
-"""Letters of a name in a drawing."""
 
 Name = Callable[[object], str]
 """How an item is shown: by its label, or as it is."""
@@ -27,8 +26,6 @@ Name = Callable[[object], str]
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart and its numbers."""
-
     chart: Chart
     numbers: tuple[Shown, ...]
     """The same as tables."""
@@ -46,13 +43,11 @@ def drawn(item: object, name: Name) -> str:
 
 
 def amount(counted: str) -> dict[str, Any]:
-    """The axis of counts: thousands as k, millions as M."""
     axis = {"tickCount": 4, "format": "~s", "labelExpr": "datum.value == 0 ? '0' : datum.label"}
     return {"type": "quantitative", "title": f"Number of {counted}", "axis": axis}
 
 
 def names(field: str) -> dict[str, Any]:
-    """The rows of a chart, in the order of the data."""
     return {"field": field, "type": "nominal", "sort": None, "title": None,
             "axis": {"ticks": False, "domain": False, "labelPadding": 6}}  # fmt: skip
 
@@ -79,14 +74,12 @@ _FEW = 10
 DARKEST = 0.45
 """The most that a cell is filled: its number stays readable on it."""
 _ACROSS = 8
-"""Columns of one table of the numbers."""
 _MAP_INK, _MAP_SOFT, _MAP_ACCENT = (PALETTE[name] for name in ("ink", "soft", "accent"))
 
 
 def heat_figure(
     found: HeatMap, counted: str, number: int, name: Name, top: TopList | None = None
 ) -> Figure:
-    """Items in each value of a context, darker where there are more."""
     across = [label(one, 14) for one in found.column_values]
     if len(set(across)) < len(across):
         across = [f"{place}. {one}" for place, one in enumerate(across, start=1)]
@@ -206,7 +199,6 @@ def steps_chart(steps: Sequence[Step]) -> Chart | None:
 
 
 def top_figure(found: TopList, name: Name) -> Figure | None:
-    """The largest items with their intervals, noisy counts and the noise floor."""
     if not found.rows:
         return None
     rows = [
@@ -267,7 +259,6 @@ def _stroke(found: TopList) -> str:
 
 
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
-    """A list of items with all that is known of each."""
     noisy = any(row.count is not None for row in found.rows)
     told = any(row.chance_in_top is not None for row in found.rows)
     rows = [
@@ -291,7 +282,6 @@ def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
 
 
 def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
-    """How counts are spread over the values of a context."""
     total = sum(max(one.estimate, 0.0) for one in found.values)
     labels = [label(one.value, LONGEST) for one in found.values]
     if len(set(labels)) < len(labels):  # cut short, they are the same text for two values

@@ -55,10 +55,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Spent:
-    """The account of one release."""
-
     steps: tuple[Step, ...]
-    """In their order."""
     words: tuple[str, ...]
 
 
@@ -67,27 +64,20 @@ class Budget:
     """What the ledger said when the release was made: exact amounts of ε, or of ρ and δ."""
 
     before: str
-    """Spent on the dataset before."""
     charged: str
-    """By this release."""
     after: str
-    """Spent with it."""
     limit: str | None
     """What may be spent; None where no limit was set."""
     left: str | None
-    """What was left of the limit."""
     delta: str
-    """δ that was charged."""
     belief_after: str | None
     """What a belief of 50% about one person can become at most by all releases together."""
     unit: str
     """What the amounts are: ``ε``; empty where each says it."""
     words: tuple[str, ...]
-    """What is said of it."""
 
 
 def spent(published: Published) -> Spent:
-    """The steps with their shares."""
     auto, price = published.auto, published.guarantee.price
     if auto is None:
         parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
@@ -114,7 +104,6 @@ def spent(published: Published) -> Spent:
 
 
 def budget(published: Published) -> Budget:
-    """The dataset's budget, before and after."""
     charged = published.charged
     said = standing_words if charged.by_zcdp else lambda standing: show(standing.epsilon)
     own = f"ρ {show(charged.rho)}" if charged.rho is not None else said(Standing(charged.epsilon))
@@ -139,14 +128,9 @@ NONE = "none: nothing was cut"
 
 @dataclass(frozen=True)
 class Listed:
-    """One public list."""
-
     name: str
-    """The column."""
     values: int
-    """How many values it has."""
     discovered: bool
-    """Whether the release itself found them."""
 
 
 @dataclass(frozen=True)
@@ -248,15 +232,12 @@ def lost_share(whole: Sum | None) -> float | None:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that a reader can do."""
-
     command: str
     """What to type, in the folder that holds the release."""
     words: str
 
 
 def checks(published: Published) -> tuple[Check, ...]:
-    """How the release can be checked."""
     name = shlex.quote(published.folder.name or "RELEASE")
     return (
         Check(

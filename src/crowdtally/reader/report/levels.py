@@ -37,7 +37,6 @@ class Level:
 
 
 def levels(published: Published) -> tuple[Level, ...]:
-    """The three levels, from the promise down to the records."""
     known = (subject_line(published), *declared_lines(published))
     return (
         _level(
@@ -127,7 +126,6 @@ def _trust(published: Published) -> Iterator[str]:
 
 
 def _to_say(published: Published) -> Iterator[str]:
-    """Questions that a release has no answer to."""
     person = who(published)
     yield "Who is in the data and who is missing; from when to when it was collected, and by whom."
     yield "On which legal ground it was collected, what people were told, and whether they agreed."

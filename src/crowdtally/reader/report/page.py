@@ -57,8 +57,6 @@ def page(
 
 
 def named(facts: Facts) -> Name:
-    """How items are shown: by their labels, where they have any."""
-
     def name(item: object) -> str:
         found = facts.labels.get(str(item))
         return str(item) if found is None else f"{found} ({item})"
@@ -67,7 +65,6 @@ def named(facts: Facts) -> Name:
 
 
 def where_words(context: Mapping[str, object]) -> str:
-    """In which contexts, after a comma."""
     return ", " + ", ".join(f"{value(one, 40)} = {value(at, 40)}" for one, at in context.items())
 
 
@@ -96,7 +93,6 @@ def _cost_head(paid: Sequence[Step | TableSize]) -> str:
 
 
 def _costs(paid: Sequence[Step | TableSize]) -> list[str]:
-    """What each cost, with its letter where not all are in one."""
     mixed = len({one.paid_in for one in paid}) > 1
     return [f"{_LETTERS[one.paid_in]} {one.cost}" if mixed else one.cost for one in paid]
 
@@ -146,7 +142,6 @@ def _tables(facts: Facts) -> Shown:
 
 
 def pairs_table(facts: Facts, name: Name) -> Shown | None:
-    """The largest pairs; None where there are none."""
     found = facts.pairs
     if found is None:
         return None
@@ -168,7 +163,6 @@ def pairs_table(facts: Facts, name: Name) -> Shown | None:
 # A report is written whole or not at all, and never over a file that is there.
 
 SUFFIXES = (".html", ".json", ".pdf")
-"""What a file's name may end in."""
 
 
 def write(facts: Facts, path: str | os.PathLike[str]) -> Path:
@@ -203,7 +197,6 @@ def _content(facts: Facts, suffix: str) -> bytes:
 
 
 def pdf(facts: Facts) -> bytes:
-    """The report on paper, by WeasyPrint."""
     needs("weasyprint", "a report as PDF", "pdf")
     import weasyprint
 

@@ -43,7 +43,6 @@ FORMATS = {
     ".csv": "text/csv; charset=utf-8",
     ".parquet": "application/vnd.apache.parquet",
 }
-"""What an answer can be downloaded as."""
 PICTURE = ".svg"
 _PICTURE_POLICY = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -59,14 +58,12 @@ class Explorer:
     shelf: Shelf
     pages: Pages
     work: Work
-    """Where questions are worked on."""
 
     @classmethod
     def of(cls, shelf: Shelf) -> Explorer:
         return cls(shelf, Pages(shelf, VIEWS), Work())
 
     def app(self, hosts: Hosts) -> Gate:
-        """The application, behind its gate."""
         from starlette.routing import Route, Router
 
         routes = [
@@ -203,7 +200,6 @@ def _no_page(name: str) -> str:
 
 
 def _nothing_asked(request: Request) -> None:
-    """Refuse parameters where there are none."""
     try:
         Asked.of(request.url.query, ())
     except UsageError as error:

@@ -146,7 +146,6 @@ def _item_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 
 def _spreads(opened: Opened, place: int) -> list[Figure]:
-    """How the item is spread over each context."""
     named, counted = _plain(opened.item.axis.values[place]), opened.source.published.counted
 
     def make() -> list[Distribution]:
@@ -194,7 +193,6 @@ _FROM = texts("from", "COLUMN=VALUE: from this value on, in the order of the lis
 _TO = texts("to", "COLUMN=VALUE: up to this value, which is included.")
 _SHADES = 9
 ROWS, COLUMNS = 20, 24
-"""Of a map."""
 
 
 def _sum_answer(opened: Opened, asked: Asked) -> Sum:
@@ -210,7 +208,6 @@ def _sum_answer(opened: Opened, asked: Asked) -> Sum:
 
 
 def _ends(asked: Asked, name: str) -> dict[str, str]:
-    """The end of a range in each column."""
     found = asked.pairs(name)
     for column, values in found.items():
         if len(values) > 1:
@@ -220,8 +217,6 @@ def _ends(asked: Asked, name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Ends:
-    """What a form offers as the ends of a range."""
-
     name: str
     """The column, as it is shown."""
     column: str
@@ -270,7 +265,6 @@ def _offered(axis: AxisLookup, starts: dict[str, str], ends: dict[str, str]) -> 
 
 
 def _facts(found: Sum) -> list[tuple[str, str]]:
-    """What is known of a sum, for people."""
     told = [
         ("Estimate", f"{grouped(found.estimate)} {found.counted}"),
         ("95% interval", between(found.estimate_low, found.estimate_high)),
@@ -303,16 +297,11 @@ _COLUMNS = Parameter("columns", "The context, or attribute, of the columns.", {"
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a map."""
-
     text: str
-    """Its estimate, short."""
     words: str
     """The same with its interval, for those who point at it or hear it."""
     shade: int
-    """How dark, from 0 on."""
     link: str
-    """The sum that it is."""
 
 
 def _heat_map(opened: Opened, asked: Asked) -> HeatMap:

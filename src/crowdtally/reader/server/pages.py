@@ -37,7 +37,6 @@ HIDDEN = frozenset(["item"])
 class Pages:
     shelf: Shelf
     views: Sequence[View]
-    """What can be looked at."""
 
     @cached_property
     def _render(self) -> Callable[..., str]:
@@ -56,13 +55,11 @@ class Pages:
         return HTMLResponse(text, status)
 
     def refusal(self, refused: Refused, path: str) -> Response:
-        """The page that says why there is no other."""
         if not gate.wants_json(path):
             refused.words = for_readers(refused.words)
         return gate.refusal(refused, path, stylesheet=gate.address("style.css"))
 
     def first(self) -> Response:
-        """The list of releases."""
         rows = [
             (one, one.title, _promised(one.source.published.guarantee), one.release.withdrawn)
             for one in self.shelf
@@ -112,7 +109,6 @@ class Pages:
         }  # fmt: skip
 
     def report(self, opened: Opened) -> str:
-        """The report, with numbers as the reader writes them."""
         return opened.remember(
             ("report", current()),
             lambda: report_page(opened.facts, home="./", stylesheet=gate.address("style.css")),
@@ -120,7 +116,6 @@ class Pages:
 
 
 def _promised(guarantee: Guarantee) -> str:
-    """What is promised, as odds, and how rarely it is not."""
     rarely = f", but for a chance of {show(guarantee.delta)}" if guarantee.delta else ""
     return f"{odds_words(guarantee.epsilon)}{rarely}"
 
@@ -153,11 +148,9 @@ LISTED = {
         "additionalProperties": False,
     },
 }
-"""The schema of the list of releases."""
 
 
 def description(shelf: Shelf, views: Sequence[View]) -> dict[str, Any]:
-    """All that programs can ask this server."""
     return {
         "openapi": "3.1.0",
         "info": {

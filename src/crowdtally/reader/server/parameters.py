@@ -15,15 +15,12 @@ from crowdtally.web.pages import value as shown_value
 # What an address asks: parameters that are declared once, for pages, for JSON and for OpenAPI.
 
 MOST_FIELDS = 400
-"""Parameters of one address."""
 LONGEST_SHOWN = 60
 """Letters of a parameter that a message repeats."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of an address."""
-
     name: str
     words: str
     schema: Mapping[str, Any]
@@ -31,12 +28,10 @@ class Parameter:
 
     @property
     def several(self) -> bool:
-        """Whether it may stand several times."""
         return self.schema.get("type") == "array"
 
 
 def texts(name: str, words: str) -> Parameter:
-    """A parameter that may stand several times."""
     return Parameter(name, words, {"type": "array", "items": {"type": "string"}})
 
 
@@ -66,7 +61,6 @@ class Asked:
 
     @classmethod
     def of(cls, query: str, known: Sequence[Parameter]) -> Asked:
-        """Those of an address, behind its question mark."""
         try:
             pairs = parse_qsl(
                 query, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
@@ -151,15 +145,11 @@ class Option:
 
 @dataclass(frozen=True)
 class Choice:
-    """The values of one column."""
-
     name: str
-    """The column, as it is shown."""
     column: str
     options: tuple[Option, ...]
     """Its values in the order of the list; where they are typed, those that were asked for."""
     kind: str
-    """``ticks``, ``list`` or ``typed``."""
 
     @property
     def chosen(self) -> list[Option]:
@@ -167,7 +157,6 @@ class Choice:
 
 
 def choices(axes: Iterable[AxisLookup], asked: Mapping[str, list[str]]) -> list[Choice]:
-    """What a form offers of each column."""
     return [_choice(axis, asked.get(axis.name, [])) for axis in axes]
 
 

@@ -77,19 +77,15 @@ def _gone(path: os.PathLike[str]) -> InputError:
 # Answers that were given before: the last few, since a release does not change.
 
 MOST = 256
-"""Answers that are kept."""
 
 
 class Kept:
-    """The answers that were asked for last."""
-
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._lock = threading.Lock()
         self._found: OrderedDict[object, Any] = OrderedDict()
 
     def get(self, key: object, make: Callable[[], Any]) -> Any:
-        """The answer of a question; made where it is not kept."""
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)
@@ -105,7 +101,6 @@ class Kept:
 # A search over names of items: text without accents and cases, the largest items first.
 
 MOST_WORDS = 8
-"""Words of one search."""
 LONGEST_SEARCH = 200
 """Letters of a search that are read, and of a name that are searched."""
 
@@ -186,16 +181,12 @@ class Opened:
     """A release under its name in addresses, and what is worked out from it once."""
 
     name: str
-    """In addresses."""
     release: Release
-    """The release, with its labels."""
     state: str = COMPUTING
-    """Of the estimates."""
     _ready: threading.Event = field(default_factory=threading.Event)
     _index: Index | None = None
     _facts: Facts | None = None
     kept: Kept = field(default_factory=Kept)
-    """Answers that were given before."""
 
     def __post_init__(self) -> None:
         self._served_withdrawn = self.release.withdrawn is not None
@@ -212,7 +203,6 @@ class Opened:
 
     @property
     def is_ready(self) -> bool:
-        """Whether estimates are there."""
         return self.state == READY
 
     def prepare(self) -> None:
@@ -269,7 +259,6 @@ class Opened:
 
     @property
     def index(self) -> Index:
-        """The search."""
         self.wait()
         if not self.source.has_items:
             raise UsageError("this release has no items to search.")
@@ -285,7 +274,6 @@ class Opened:
         return self._facts
 
     def remember(self, key: object, make: Callable[[], _Found]) -> _Found:
-        """An answer, made once as long as it is asked again."""
         found: _Found = self.kept.get(key, make)
         return found
 
@@ -293,7 +281,6 @@ class Opened:
 # The releases that are served, each under a name of its own in addresses.
 
 LONGEST_NAME = 60
-"""Letters of a name."""
 _GRACE = 5.0
 """Seconds that what is being made has to end."""
 
@@ -352,7 +339,6 @@ class Shelf:
         self._preparing.start()
 
     def close(self) -> None:
-        """Stop what is being made, so that the program ends without it."""
         self._patience.end()
         if self._preparing is not None:
             self._preparing.join(_GRACE)

@@ -25,7 +25,6 @@ from crowdtally.web.pages import Shown, between, chance, grouped, value
 # A view: what it can be asked, and its answer as a page, for programs and as a picture.
 
 PAGE = 50
-"""Rows of one page."""
 MOST_ROWS = 1000
 """Rows that one question may ask for, and that pages of a ranking reach."""
 
@@ -53,23 +52,17 @@ class View:
     name: str
     """In its address, and of its template."""
     title: str
-    """In the menu."""
     words: str
     """What it tells, for programs that ask."""
     page: Callable[[Opened, Asked], dict[str, Any]]
-    """Facts of its template."""
     parameters: tuple[Parameter, ...] = ()
-    """What a page may be asked."""
     answer: Callable[[Opened, Asked], AnswerTable] | None = None
     """The answer for programs: JSON, CSV and Parquet."""
     asks: tuple[Parameter, ...] = ()
-    """What programs may ask."""
     schema: Mapping[str, Any] | None = None
-    """Of the JSON."""
     picture: Callable[[Opened, Asked], Chart | None] | None = None
     """The chart of a page; None where there is nothing to draw."""
     is_there: Callable[[Opened], bool] = lambda opened: True
-    """Whether a release has such a page."""
     form: Callable[[Opened, Asked], dict[str, Any]] | None = None
     """Facts of its form, which stays where a question is refused."""
     early: bool = False
@@ -81,7 +74,6 @@ def has_items(opened: Opened) -> bool:
 
 
 def is_raw(asked: Asked) -> bool:
-    """Whether noisy counts alone are wanted."""
     return asked.choice("raw", ("no", "yes")) == "yes"
 
 
@@ -92,15 +84,11 @@ def is_raw(asked: Asked) -> bool:
 class Sorting:
     by: str
     raw: bool
-    """Whether noisy counts alone decide."""
 
 
 @dataclass(frozen=True)
 class Paging:
-    """Where one is among the pages of a list."""
-
     number: int
-    """Which page, from 1."""
     before: str
     """The address of the one before; empty where there is none."""
     after: str
@@ -108,13 +96,11 @@ class Paging:
 
 
 def paging(asked: Asked, number: int, more: bool) -> Paging:
-    """The pages beside one."""
     before = f"?{asked.query(page=None if number == 2 else number - 1)}" if number > 1 else ""
     return Paging(number, before, f"?{asked.query(page=number + 1)}" if more else "")
 
 
 def item_links(items: Sequence[object]) -> list[str]:
-    """The address of each item's own page."""
     return [f"item?{urlencode({'item': str(one)})}" for one in items]
 
 
@@ -126,7 +112,6 @@ def item_table(opened: Opened, found: TopList, where: str) -> Shown:
 
 
 def linked_special(opened: Opened, found: Recommendations) -> Shown | None:
-    """Recommendations, each leading to its item; None where there are none."""
     name = opened.source.name
     if found.by != POPULAR:
         shown = special_numbers(found, name, found.where)
@@ -167,13 +152,10 @@ _FDR = Parameter(
 ASKS = (EARLIER, LATER, CONTEXT, _OF, _FDR, how_many(50))
 SCHEMA = schema_of(Change, many=True)
 _SIDE = 20
-"""Items of each list."""
 
 
 @dataclass(frozen=True)
 class Two:
-    """The releases that are compared."""
-
     earlier: Opened
     later: Opened
 
@@ -195,7 +177,6 @@ class Two:
 
 
 def changes(shelf: Shelf, asked: Asked) -> ChangeList:
-    """What rose and what fell."""
     two, k = Two.of(shelf, asked), asked.whole("k", 50, most=MOST_ROWS)
     of, fdr = asked.choice("of", OF), asked.text("fdr", "0.05") or "0.05"
     contexts = asked.pairs("context")

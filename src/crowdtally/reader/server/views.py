@@ -119,7 +119,6 @@ def _sorting(opened: Opened, asked: Asked) -> Sorting:
 def _rows(
     opened: Opened, asked: Asked, sort: str, number: int, *, raw: bool
 ) -> tuple[TopList, bool]:
-    """The rows of a page, and whether there are more."""
     first = (number - 1) * PAGE
     if sort == "list":
         return _listed(opened, asked, first, PAGE)
@@ -129,7 +128,6 @@ def _rows(
 
 
 def _listed(opened: Opened, asked: Asked, first: int, count: int) -> tuple[TopList, bool]:
-    """Items in the order of the public list."""
     source, size = opened.source, len(opened.item)
     opened.wait()
     places = np.arange(first, min(first + count, size), dtype=np.int64)
@@ -155,7 +153,6 @@ def _picture_words(found: TopList) -> str:
 
 
 def overview_list(opened: Opened, asked: Asked, k: int) -> Shown:
-    """The largest items of all, for the first page."""
     found = _top(opened, asked, k, raw=not opened.is_ready)
     return item_table(opened, found, "with the largest counts")
 
@@ -275,4 +272,3 @@ DOWNLOADS = View("downloads", "Downloads", "", _downloads, early=True)
 # The views of a release, in the order of the menu.
 
 VIEWS: tuple[View, ...] = (OVERVIEW, TOP, SEARCH, RECOMMEND, MAP, SUM, ITEM, REPORT, DOWNLOADS)
-"""All of them."""

@@ -45,12 +45,10 @@ from crowdtally.web.pages import NO_NUMBER, Shown, between, grouped, moment, val
 
 
 def place_words(place: Place) -> str:
-    """Where a page is about: ``day = Friday``."""
     return ", ".join(f"{value(name, 40)} = {value(at, 40)}" for name, at in place.context.items())
 
 
 def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
-    """The pages of one context, with how many there are in each."""
     counted = next((one.counted for one in sums if one is not None), "counts")
     noisy = any(one is not None and one.value is not None for one in sums)
     columns, asked = 3 if noisy else 2, zip(group.places, sums, strict=True)
@@ -67,18 +65,12 @@ def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
 
 @dataclass(frozen=True)
 class Links:
-    """Links to the first pages of a group."""
-
     name: str
-    """Of the context, or contexts."""
     links: Sequence[tuple[str, str]]
-    """Address and words of each."""
     more: bool
-    """Whether there are further ones."""
 
 
 def group_links(group: Group, most: int) -> Links:
-    """The first pages of a group."""
     links = [(place.file, _values(place)) for place in group.places[:most]]
     return Links(_name(group), links, len(group.places) > most)
 
@@ -107,11 +99,9 @@ def download_table(files: Sequence[Download]) -> Shown:
 # What the search page knows: names of items with their numbers, and names of pages.
 
 MOST_INDEXED = 10_000
-"""Items that the search knows."""
 SHORT = 100
 """Items of each list, where the release has lists in contexts alone."""
 LONGEST = 80
-"""Letters of a name that are searched."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +115,8 @@ class Index:
     items: Sequence[Sequence[str]]
     """As many texts as heads for each item."""
     pages: Sequence[tuple[str, str]]
-    """Name and address of each page."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For the script."""
         return {"words": self.words, "items": self.items, "pages": self.pages}
 
 
@@ -184,14 +172,11 @@ LISTED, SPECIAL = 300, 20
 
 @dataclass(frozen=True)
 class Lists:
-    """The lists of one page."""
-
     first: TopList | None
     """The largest items, with the chance that each is one of them."""
     listed: TopList | None
     """The same, and more items without such a chance."""
     special: Recommendations | None = None
-    """What is special there."""
 
     @classmethod
     def of(cls, site: Site, context: Context) -> Lists:
@@ -220,7 +205,6 @@ def overview_page(site: Site, linked: Mapping[str, Any]) -> str:
 
 
 def top_page(site: Site, lists: Lists) -> str:
-    """The largest items of all, and pairs."""
     pairs = pairs_table(site.facts, site.source.name)
     return _page(
         site, "list.html", TOP, "Top list", where="", beside=(None, None), whole=site.facts.whole,
@@ -266,7 +250,6 @@ def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
 
 
 def _left_out(listed: TopList | None) -> str:
-    """What a page does not show."""
     if listed is None or listed.ranked <= len(listed.rows):
         return ""
     return (
@@ -276,7 +259,6 @@ def _left_out(listed: TopList | None) -> str:
 
 
 def contexts_page(site: Site) -> str:
-    """Every page of a context, with how many there are in it."""
     tables = [
         group_table(group, [site.source.whole(place.context) for place in group.places])
         for group in site.groups
@@ -293,14 +275,12 @@ def _spreads(site: Site) -> list[Any]:
 
 
 def search_page(site: Site) -> str:
-    """A field, and what it searches."""
     index = index_of(site)
     known = _known(site, len(index.items))
     return _page(site, "search.html", SEARCH, "Search", index=index, known=known)
 
 
 def _known(site: Site, items: int) -> str:
-    """What the search knows, and what it does not."""
     size = site.facts.lists[0].values if site.of_items else 0
     if not items:
         return "The search knows the values that have a place on these pages."
@@ -315,18 +295,15 @@ def _known(site: Site, items: int) -> str:
 
 
 def downloads_page(site: Site, files: Sequence[Download]) -> str:
-    """The files of the release, and lists as CSV."""
     return _page(site, "downloads.html", DOWNLOADS, "Downloads", table=download_table(files))
 
 
 def metadata_page(site: Site, linked: Mapping[str, Any], files: Sequence[Download]) -> str:
-    """What programs need to know about the release."""
     said, table = _said(site), download_table([one for one in files if one.is_metadata])
     return _page(site, "metadata.html", METADATA, "Metadata", linked=linked, said=said, table=table)
 
 
 def _said(site: Site) -> list[tuple[str, str]]:
-    """Facts by name."""
     facts, published = site.facts, site.source.published
     lists = [f"{value(one.name, 40)} ({grouped(one.values)} values)" for one in facts.lists]
     return [
@@ -358,8 +335,6 @@ def write_site(source: Source, target: Path) -> Path:
 
 @dataclass(eq=False)
 class _Writing:
-    """A site on its way to its folder."""
-
     site: Site
     folder: Path
     files: list[Download] = field(default_factory=list)

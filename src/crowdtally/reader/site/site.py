@@ -96,12 +96,9 @@ _METADATA = {
 @dataclass(frozen=True)
 class Download:
     path: str
-    """Its address, relative to the site."""
     words: str
     size: int
-    """In bytes."""
     is_metadata: bool
-    """Whether it says something about the tables."""
 
 
 def copy_release(published: Published, folder: Path) -> None:
@@ -119,7 +116,6 @@ def linked_data(published: Published, folder: str) -> dict[str, Any]:
 
 
 def released(published: Published, site: Path, folder: str) -> Iterator[Download]:
-    """The files of the copy."""
     tables = {one.file: f"The table {one.name} as it was released." for one in published.tables}
     for name, words in (_METADATA | tables).items():
         path = site / folder / name
@@ -128,7 +124,6 @@ def released(published: Published, site: Path, folder: str) -> Iterator[Download
 
 
 def listed(site: Path, path: str, words: str) -> Download:
-    """A list that was written there."""
     return Download(path, words, (site / path).stat().st_size, False)
 
 
@@ -145,12 +140,9 @@ MOST_COMBINATIONS = 60
 
 @dataclass(frozen=True)
 class Place:
-    """One page: where it is about, and its file."""
-
     context: Context
     """The value of each context that it is about."""
     name: str
-    """Of its files, without an ending."""
 
     @property
     def file(self) -> str:
@@ -159,23 +151,17 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """The pages of one context, or of all combinations."""
-
     contexts: tuple[str, ...]
     places: tuple[Place, ...]
-    """In the order of the public lists."""
     left_out: int
-    """Further values, which get no page."""
 
     def beside(self, place: Place) -> tuple[Place | None, Place | None]:
-        """The pages before and after one."""
         around = (None, *self.places, None)
         here = around.index(place)
         return around[here - 1], around[here + 1]
 
 
 def groups(source: Source) -> tuple[Group, ...]:
-    """All groups of pages, where the release has lists of items there."""
     if not source.has_items or not source.view.contexts:
         return ()
     found = [group for group in _singles(source) if _has_list(source, group)]
@@ -199,7 +185,6 @@ def _singles(source: Source) -> Iterator[Group]:
 
 
 def _joint(source: Source, most: int) -> Group | None:
-    """Combinations of all contexts; None where there is one context."""
     axes = source.view.contexts
     if len(axes) < 2:
         return None
@@ -231,7 +216,6 @@ class Site:
     source: Source
     facts: Facts
     groups: tuple[Group, ...]
-    """The pages of contexts."""
 
     @classmethod
     def of(cls, source: Source) -> Site:
@@ -239,7 +223,6 @@ class Site:
 
     @cached_property
     def render(self) -> Callable[..., str]:
-        """Makes a page of a template and its facts."""
         return rendering("crowdtally.reader.site", "crowdtally.reader")
 
     @property
@@ -255,27 +238,22 @@ class Site:
 
     @property
     def has_contexts(self) -> bool:
-        """Whether there is a page of contexts, or attributes."""
         return bool(self.groups or self.facts.distributions)
 
     @property
     def has_lists(self) -> bool:
-        """Whether items can be ranked, overall or in contexts."""
         return bool(self.groups) or self.facts.top is not None
 
     @property
     def has_names(self) -> bool:
-        """Whether there is something to search."""
         return self.has_lists or bool(self.facts.distributions)
 
     @property
     def of_items(self) -> bool:
-        """Whether items are counted; else people by their attributes."""
         return self.source.published.domain.has_items
 
     @property
     def menu(self) -> list[tuple[str, str]]:
-        """Address and words of each page that all others lead to."""
         every = (
             (True, OVERVIEW, "Overview"),
             (self.facts.top is not None, TOP, "Top list"),
