@@ -1,4 +1,4 @@
-"""Names, values, ranges."""
+"""The axes of a release: look up their values and ranges, and refuse unknown ones."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.format.load import Published
 from crowdtally.format.manifest import PublicList, TableFacts
 from crowdtally.reader import tables
-
-# One axis of a release's domain: values and ranges are looked up, and unknown ones refused.
 
 Mask = NDArray[np.bool_]
 Value = str | int
@@ -153,9 +151,6 @@ def cells_of(box: Mapping[str, Mask], lists: Iterable[AxisLookup]) -> Mask:
         own = box.get(axis.name, np.ones(len(axis), dtype=np.bool_))
         mask = np.logical_and.outer(mask, own).ravel()
     return mask
-
-
-# The axes of a release, by the names that a reader uses, and the tables that have them.
 
 
 @dataclass(frozen=True, eq=False)

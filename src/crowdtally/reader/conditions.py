@@ -1,4 +1,10 @@
-"""--where: parse, boxes, labels."""
+"""Conditions on cells: parsed from text, as disjoint boxes, and on labels of items.
+
+Conditions test values of single axes, joined by *and* and *or*. There is no *not*: it is pushed
+down to the values (De Morgan), where it is a complement. A **box** is a set of values on each axis:
+all cells with a value from each. Every condition is a union of disjoint boxes, so its cells are
+counted exactly.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +23,6 @@ from crowdtally.core.registry import DEEPEST, nesting
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.reader.answers.columns import LABELS, Labels
 from crowdtally.reader.axes import Axes, AxisLookup, Mask, Value, column
-
-# Conditions on cells: values of single axes, joined by *and* and *or*; and the boxes they make.
-#
-# A condition has no *not*: it is pushed down to the values (De Morgan), where it is a complement.
-# A **box** is a set of values on each axis, that is all cells with a value from each. Every
-# condition is a union of disjoint boxes, so its cells are counted exactly, however many there are.
 
 MOST_BOXES = 1000
 """Boxes beyond which a condition is refused: each is one question to a table."""
@@ -196,9 +196,6 @@ def _decided(axis: str, mask: Mask) -> Condition:
     return Among(axis, mask) if mask.any() else False
 
 
-# A condition as somebody stated it: which cells are meant, and which columns were named.
-
-
 @dataclass(frozen=True)
 class Stated:
     """A condition, and the columns that whoever stated it named.
@@ -217,16 +214,14 @@ def all_of(parts: Iterable[Stated]) -> Stated:
     return Stated(every(part.condition for part in found), named)
 
 
-# Conditions that a person typed: parsed, looked up in the public lists, never run.
+# Parse a condition that a person typed. It is looked up in the public lists, never run.
 #
 # Understood are comparisons of a column with a value (``=``, ``!=``, ``<``, ``<=``, ``>``,
-# ``>=``, ``BETWEEN``, ``IN``), joined by ``AND``, ``OR``, ``NOT`` and parentheses. All else is
-# refused: the text decides which cells are meant and reaches no engine. ``<`` and its like go by
-# the order of the public list.
+# ``>=``, ``BETWEEN``, ``IN``), joined by ``AND``, ``OR``, ``NOT`` and parentheses. Everything else
+# is refused, so no text reaches an engine. ``<`` and the like follow the order of the public list.
 #
-# Anybody can send a condition to a server, so each token is read once: the time is linear in the
-# length of the text. Parsers of all of SQL go back and try again, at worst twice for each
-# bracket.
+# Anybody can send a condition to a server, so each token is read once and the time is linear in the
+# length of the text. Parsers of full SQL backtrack, at worst twice for each bracket.
 
 Lists = Mapping[str, AxisLookup]
 MOST_TOKENS = 100_000
@@ -541,7 +536,7 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < _DIGITS
 
 
-# Conditions on labels and categories: a public catalogue says which items they mean.
+# Conditions on labels and categories of a public catalogue become conditions on items.
 
 _NONE = -1
 """The position of an item's label that the catalogue leaves empty."""

@@ -1,4 +1,4 @@
-"""Croissant, registry entry (template)."""
+"""A release exported: Croissant metadata, and an entry of the public registry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from crowdtally.reader.describe.protection import protection_lines
 from crowdtally.reader.describe.tables import course_lines, what_lines
 from crowdtally.reader.describe.words import whom_lines
 
-# A release as Croissant metadata (version 1.1): JSON-LD that finds and reads the tables.
+# Croissant metadata (version 1.1): JSON-LD that finds and reads the tables.
 
 _PARQUET = "application/x-parquet"
 """What the standard's own library reads; the registered name came later."""
@@ -116,9 +116,7 @@ def _field(table: TableFacts, column: str, kind: str) -> dict[str, Any]:
     }
 
 
-# YAML with comments, from a template that is data: a few kinds of value are all it needs.
-#
-# Texts are written so that no reader of YAML takes them for anything else, whatever they hold.
+# YAML with comments. Texts are quoted so that every reader of YAML takes them for texts.
 
 _WIDTH = 92
 _STEP = "  "
@@ -227,12 +225,11 @@ def _one_line(text: str) -> str:
     return "".join(shown)
 
 
-# A release as an entry of the public registry of differential privacy deployments, in YAML.
+# An entry of the public registry of differential privacy deployments, in YAML.
 #
-# What the release says is filled in. What only its curator knows is marked CURATOR in a comment;
-# where the registry requires a value all the same, it says that it is to be added. All texts are
-# rendered as Markdown there, so what comes from the release is written as text that shows as it
-# is.
+# What only the curator knows is marked CURATOR in a comment; where the registry requires a value
+# all the same, it is "to be added". The registry renders texts as Markdown, so texts from the
+# release are escaped.
 
 CURATOR = "CURATOR:"
 """What a comment begins with that names what the curator must add."""
@@ -403,8 +400,6 @@ def _administrative(published: Published) -> tuple[Entry, ...]:
         Entry("registry_authors", [TO_ADD], _asked("who wrote this entry, one on each line")),
     )
 
-
-# Which of the forms is written, and where to.
 
 Place = str | os.PathLike[str]
 

@@ -1,4 +1,4 @@
-"""What site and server share."""
+"""What the site and the server share: questions to a release, and tables of lists."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.charts import Figure, Name, top_figure
 from crowdtally.reader.report.facts import Facts, facts_of
 from crowdtally.web.pages import NO_NUMBER, Shown, between, chance, grouped, value
-
-# The questions that a site asks a release; None where it does not know.
 
 Context = Mapping[str, object]
 """The value, or values, of each context that is named; the others are summed over."""
@@ -86,9 +84,6 @@ class Source:
             return sum_over(self.view, stated_by(self.view, None, context))
         except UsageError:
             return None
-
-
-# Tables of lists that the site and the explorer show, beside those that are the report's.
 
 
 def top_picture(found: TopList, name: Name, where: str) -> Figure | None:

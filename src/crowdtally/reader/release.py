@@ -1,4 +1,4 @@
-"""Release: every question a method."""
+"""``Release``: a published folder, with a method for every question; ``ct.load`` opens one."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from crowdtally.reader.report.facts import Facts
 
 
-# A release as a notebook shows it.
-
 _HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interval")
 
 
@@ -66,8 +64,6 @@ def release_table(published: Published) -> str:
     first = "" if note is None else paragraph(f"This release was {note}")
     return first + made + paragraph(published.promise) + paragraph(asked)
 
-
-# Release: a published folder, with questions.
 
 _List = TypeVar("_List", bound=AnswerList[Any])
 
@@ -296,8 +292,6 @@ class Release:
     def _repr_html_(self) -> str:
         return release_table(self._published)
 
-
-# ``ct.load``: a folder becomes a release that can be asked; nothing of the curator is needed.
 
 _logger = logging.getLogger("crowdtally")
 

@@ -1,4 +1,4 @@
-"""Hosts, origin, token, policy, refusals, assets."""
+"""What stands before every server of pages: host, origin, token, policy, refusals, assets."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-# By which names a server may be asked: a page of somebody else cannot reach it by another name.
-#
-# A browser that was told that ``evil.example`` has the address 127.0.0.1 sends the name
-# ``evil.example`` in the header Host; whoever accepts that lets pages of that name read the
-# answers.
+# Host names. A browser that was told that ``evil.example`` has the address 127.0.0.1 sends
+# ``evil.example`` in the header Host; a server that accepts that lets pages of ``evil.example``
+# read its answers.
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _EVERYWHERE = ("0.0.0.0", "::")
@@ -100,11 +98,9 @@ def _is_address(name: str) -> bool:
     return True
 
 
-# Whether a request that changes something comes from a page of this server.
-#
-# A page of somebody else can make a browser send a form here, with whatever it contains. Browsers
-# say in the header Origin whose page it was, and no page can change that. Under the referrer
-# policy ``no-referrer`` they say ``null`` of every page, so pages with forms need
+# Requests that change something must come from a page of this server. A page of another site can
+# make a browser send a form here. Browsers name the page's site in the header Origin, which no page
+# can change. Under the referrer policy ``no-referrer`` they send ``null``, so pages with forms need
 # ``same-origin``.
 
 FORM_HEADERS = {"referrer-policy": "same-origin"}
@@ -129,7 +125,7 @@ def is_own(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return found.get(b"sec-fetch-site") == [b"same-origin"]
 
 
-# What browsers are told with every answer: nothing from outside, and only our own scripts.
+# Headers of every answer: nothing from outside, and only our own scripts.
 
 # Attributes may have a style: drawings say how wide they may get. Elements with one may not.
 _WITHOUT_SCRIPTS = (
@@ -160,10 +156,8 @@ HEADERS: Mapping[str, str] = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
-# A secret in the address: who does not know it finds nothing, not even where to ask.
-#
-# Other accounts of a machine, and pages of others in a browser, can reach a server at 127.0.0.1.
-# The random word that begins every address of it is known only to whoever saw it printed.
+# A random word begins every address, known only to whoever saw it printed: other accounts of a
+# machine, and pages of others in a browser, can reach a server at 127.0.0.1.
 
 _BYTES = 32
 """Random bytes: 256 bits."""
@@ -198,8 +192,6 @@ class Token:
     def __repr__(self) -> str:
         return "<Token: secret>"
 
-
-# The style sheet and the scripts: a few files, known by their content.
 
 STATIC = "/static/"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -245,8 +237,6 @@ def response(name: str) -> Response | None:
         return None
     return Response(found.content, media_type=found.media_type, headers=_FOR_EVER)
 
-
-# What a server does not answer, and the page that says so: what was wrong, and what to do.
 
 TITLES = {
     400: "This cannot be understood",
@@ -307,8 +297,6 @@ def refusal(refused: Refused, path: str, **facts: Any) -> Response:
     page = rendered(_PACKAGE, "refused.html", title=refused.title, words=refused.words, **facts)
     return HTMLResponse(page, refused.status, headers=refused.headers)
 
-
-# Before every answer: whether the request is one that this server answers at all.
 
 LONGEST = 8192
 READING = ("GET", "HEAD")

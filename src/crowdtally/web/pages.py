@@ -1,4 +1,4 @@
-"""Templates, scripts, tables; numbers as readers write them."""
+"""Pages from templates: tables, scripts, and numbers as readers write them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from crowdtally.core.display import plainly, printable_json
 from crowdtally.errors import needs
 from crowdtally.web.charts import svg
 
-# A table of a page, as data: what a template needs to draw it so that it can also be heard.
-
 
 @dataclass(frozen=True)
 class Shown:
@@ -39,9 +37,6 @@ class Shown:
     """What must be said below it."""
     links: Sequence[str] = ()
     """For each row the address that its first cell leads to; none: it leads nowhere."""
-
-
-# The one script that a page may have, which its policy names by its hash, and data beside it.
 
 
 def own_script(package: str, name: str) -> str:
@@ -75,10 +70,8 @@ def embedded(data: object) -> str:
     return text
 
 
-# How a reader writes numbers: 1,234.5 or 1.234,5 or 1 234,5, as a browser's languages say.
-#
-# Pages that are files are read by anybody, and keep to a narrow space and a point. A server knows
-# from the header Accept-Language who reads; Babel knows how they write.
+# Numbers as a reader writes them: 1,234.5 or 1.234,5 or 1 234,5. Files use a narrow space and a
+# point. A server knows from the header Accept-Language who reads; Babel knows how they write.
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 _LONGEST = 200
@@ -171,8 +164,6 @@ def _preferred(accepted: str) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
-# Numbers as pages write them: by themselves thousands apart by a narrow space.
-
 __all__ = ["THIN", "between", "chance", "grouped", "percent"]
 MINUS = "\N{MINUS SIGN}"
 NO_NUMBER = "–"
@@ -231,10 +222,8 @@ def percent(share: float | None) -> str:
     return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
-# Pages from templates: every value is escaped, and a fact that is missing is an error.
-#
-# A template of a page lies beside the code that knows its facts and extends ``base.html``, which
-# is here; ``parts.html`` has what pages share (tables, charts, lists of sentences).
+# A template lies beside the code that knows its facts and extends ``base.html``, which is here;
+# ``parts.html`` has what pages share. Every value is escaped; a missing fact is an error.
 
 HERE = "crowdtally.web"
 LONGEST = 120

@@ -1,4 +1,4 @@
-"""Run, protocol, threads, forms."""
+"""Servers of pages: run until stopped, limit connections and time, read forms."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-
-# A server runs until somebody stops it, and says where it is before.
 
 KEEP_ALIVE = 5
 """Seconds that a connection stays open between two requests."""
@@ -131,8 +129,6 @@ def _signals(handle: Callable[[int, Any], None]) -> Iterator[None]:
             signal.signal(number, how)
 
 
-# Connections: those that say nothing, or too slowly, are let go.
-
 HEAD_SECONDS = 10.0
 """Within which a request must have been sent, from its first letter or the connection on."""
 WORDS = (
@@ -202,8 +198,6 @@ class PatientProtocol(H11Protocol):
             self._timer.cancel()
             self._timer = None
 
-
-# Questions are worked on in a few threads, each for a limited time.
 
 SECONDS = 2.0
 """What one question may take."""
@@ -324,9 +318,8 @@ class Work:
             thread.join(max(0.0, end - time.monotonic()))
 
 
-# What must be finished once it is begun: one thread, one thing after the other, no limit of time.
-#
-# A browser that goes away, or a server that is asked to stop, leaves half of nothing behind.
+# Tasks that must be finished once begun, such as a draw: one thread, no limit of time. A browser
+# that goes away, or a server that stops, then leaves nothing half done.
 
 MOST_FINISHING = 20
 """How many may wait for their turn."""
@@ -363,8 +356,6 @@ class Finishing:
         """Let nothing more begin, and wait for what has begun."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-
-# What a form sends: read as far as it may be long, within a time.
 
 LONGEST = 1 << 18
 MOST_FIELDS = 1000

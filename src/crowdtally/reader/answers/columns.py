@@ -1,4 +1,4 @@
-"""Columns, labels, JSON schema of answers."""
+"""The columns of answers, their JSON schema, and labels of items."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from crowdtally.core.display import some
 from crowdtally.errors import InputError
-
-# The columns of an answer: names and kinds follow from its rows' dataclass, not from values.
 
 Kind = Literal["text", "integer", "float", "boolean"]
 
@@ -71,8 +69,6 @@ def _column(name: str, hint: Any) -> Column:
     return Column(name, _KINDS[member], optional)
 
 
-# The JSON schema of an answer, from its rows' dataclass.
-
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TYPES = {"text": "string", "integer": "integer", "float": "number", "boolean": "boolean"}
 
@@ -95,8 +91,6 @@ def type_of(column: Column) -> str | list[str]:
     found += ["null"] if column.optional else []
     return found if len(found) > 1 else found[0]
 
-
-# Labels and categories of items, from a public catalogue.
 
 _FEW = 3
 

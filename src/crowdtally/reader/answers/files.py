@@ -1,4 +1,4 @@
-"""CSV, Parquet, XLSX, frames."""
+"""Answers as files (CSV, JSON, Parquet, XLSX), and as Arrow, pandas and Polars frames."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from crowdtally.core.files import new_file, refuse_taken
 from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.reader.answers.columns import Column
-
-# Answers as files: the suffix says how, and a file is written whole or not at all.
 
 
 class Writable(Protocol):
@@ -141,7 +139,7 @@ def _first_letter(text: str, also: str = "") -> str:
     return ""
 
 
-# Answers in memory, for other programs: Arrow, pandas, Polars; and as Parquet.
+# Answers as Arrow, pandas and Polars frames, and as Parquet.
 
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN"}
 _ARRAYS: dict[str, Any] = {"integer": np.int64, "float": np.float64, "boolean": np.bool_}

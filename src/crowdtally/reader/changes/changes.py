@@ -1,4 +1,4 @@
-"""Ct.changes."""
+"""``ct.changes``: which items rose or fell between two releases of one domain."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from crowdtally.reader.changes.words import change_line, change_table, printed, 
 from crowdtally.reader.estimates.estimator import is_bounded
 from crowdtally.reader.questions.chosen import how_many
 from crowdtally.reader.release import Release, load
-
-# What changed, as a list: its lines, and what is said beside them.
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ class ChangeList(AnswerList[Change]):
         return "\n".join(printed(self))
 
 
-# Whether two releases speak of the same thing; if not, how they differ and what to do.
+# Refuse two releases that do not count the same thing, and say how they differ.
 
 _FEW = 3
 
@@ -240,8 +238,6 @@ def _bounding(published: Published) -> Iterator[str]:
     if method.norm != "l1":
         yield "rows scaled to a norm"
 
-
-# ``ct.changes``: what rose and what fell between two releases of one domain.
 
 MISSED = 0.05
 """The share of the intervals of a list that may miss their change."""

@@ -1,4 +1,4 @@
-"""What each release measured."""
+"""What each release measured of every item, without a prior: values and their errors."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ from crowdtally.reader.estimates.estimator import ReleaseView, is_bounded
 from crowdtally.reader.estimates.facts import MOST, counts, places, single_counts
 from crowdtally.reader.questions.noisy_sums import in_units
 from crowdtally.reader.questions.top import selected_table
-
-# What one release measured of every item, without a prior: values, and all that may be off.
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ def of_auto(facts: AutoFacts, found: AutoEstimates) -> list[Measured]:
     return [base, of_chosen(head, facts.size, draws=head.times)]
 
 
-# What a release measured of its items, overall or in contexts: which table is compared.
+# Which table of a release is compared.
 
 POPULAR = "hpa"
 """The rule that keeps records by a popularity, which each release draws anew."""

@@ -1,4 +1,4 @@
-"""Tests, false discoveries."""
+"""Test which items changed, at a false discovery rate: see ``changes.md``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from crowdtally.errors import UsageError
 from crowdtally.reader.changes.measured import Measured
 from crowdtally.reader.changes.tails import Errors, Noise, Sample, reach, tail
-
-# Which of many tests are discoveries, at a false discovery rate: see ``changes.md``.
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,7 +73,7 @@ def discovered(rises: Sequence[Floats], falls: Sequence[Floats], fdr: float) -> 
     return Discovered(*(np.concatenate(both) for both in zip(*parts, strict=True)))
 
 
-# Item by item: how likely the difference of two releases is where nothing changed.
+# The p-value of each item's difference, if nothing changed.
 
 OF_TABLE, OF_HEAD = 0.8, 0.2
 """How the error probability is divided where items were measured twice: in the table, and apart."""

@@ -1,4 +1,4 @@
-"""Changes as text."""
+"""Changes as text, for a terminal and a notebook, and what must be said beside them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from crowdtally.reader.changes.significance import Pair
 from crowdtally.reader.estimates.estimator import is_bounded
 from crowdtally.reader.questions.noisy_sums import shown
 from crowdtally.reader.questions.text import interval_of, names_of, whole
-
-# What must be said beside a list of changes.
 
 
 def remarks(
@@ -111,8 +109,6 @@ def _together(before: Published, after: Published) -> Iterator[str]:
         "nothing more."
     )
 
-
-# Changes as text: for a terminal, a prompt and a notebook.
 
 _FEW = 3
 

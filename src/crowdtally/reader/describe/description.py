@@ -1,4 +1,4 @@
-"""Description: sections."""
+"""A release described: sections of plain sentences."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from crowdtally.reader.describe.protection import protection_lines
 from crowdtally.reader.describe.tables import course_lines, what_lines
 from crowdtally.reader.describe.words import whom_lines
 
-# That a release was called back: said before everything else.
-
 
 def withdrawal_lines(note: WithdrawalNote | None) -> Iterator[str]:
     """When and why it was withdrawn, and what that does not change."""
@@ -38,9 +36,6 @@ def withdrawal_lines(note: WithdrawalNote | None) -> Iterator[str]:
         "stays, because what was published cannot be taken back, and each person in it is "
         "protected as promised."
     )
-
-
-# What was spent on the same records, before and with this release.
 
 
 def spending_lines(published: Published) -> Iterator[str]:
@@ -120,8 +115,6 @@ def _belief(published: Published) -> str:
     given = ", unless what earlier ones said decided how much later ones cost" * open_ended
     return f" By all of them together a belief of 50% can become {half} at most{given}."
 
-
-# A release described: sections of plain sentences, for a terminal, a notebook and programs.
 
 _Lines = Callable[[Published], Iterable[str]]
 _SECTIONS: tuple[tuple[str, str, _Lines], ...] = (

@@ -1,4 +1,4 @@
-"""The guarantee and what it does not cover."""
+"""The guarantee: ε as odds, and what it does not cover."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from crowdtally.reader.describe.words import (
     statement,
     who,
 )
-
-# ε as odds: what a belief about one person can become, whatever is released.
 
 _DELTAS = (Fraction(1, 10**6), Fraction(1, 10**12))
 """δ whose ε are told beside the one that was asked for."""
@@ -117,8 +115,6 @@ def beliefs(epsilon: Fraction) -> list[dict[str, str]]:
         {"before": show(prior), "after_at_most": show(odds(epsilon, prior))} for prior in PRIORS
     ]
 
-
-# What the promise does not cover.
 
 _FEW = 3
 

@@ -1,4 +1,4 @@
-"""What is counted, table by table."""
+"""What is counted, table by table, and what ``auto`` did."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ from crowdtally.format.manifest import (
 )
 from crowdtally.reader.describe.words import amount, code, examples, listed, number, several, who
 from crowdtally.reader.estimates.facts import base_table, short_rows
-
-# What the tables of ``auto`` and of top items hold, in words.
 
 _WORDS = {
     SIZES.name: "how many users have how many {rows}: from 1 to 8, then 9 to 16, 17 to 32 and so "
@@ -95,8 +93,6 @@ def _contexts(lists: Sequence[PublicList]) -> str:
 def _named(names: Sequence[str]) -> str:
     return listed([repr(name) for name in names] or [""])
 
-
-# What is counted: the first part of a description.
 
 _COUNTED = {
     "row": "rows, each of them one person",
@@ -280,7 +276,7 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> str:
     )
 
 
-# What ``auto`` did, step by step, and what an estimate from it assumes.
+# What ``auto`` did, step by step, and what estimates from it assume.
 
 AIMS = {
     "counts": "numbers that are near the truth for all items",

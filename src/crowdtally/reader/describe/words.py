@@ -1,4 +1,4 @@
-"""Numbers and names in sentences; who."""
+"""Numbers, names and expressions in sentences, and who is protected."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.format import Published
-
-# How numbers, names and expressions are written in sentences.
 
 _FEW = 3
 _DIGITS = Context(prec=30)
@@ -105,9 +103,6 @@ def power_of_e(epsilon: Fraction, times: int = 1) -> str:
 def _clipped(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 30 else f"{text[:30]}…"
-
-
-# Whose data it is, and what is protected together.
 
 
 def who(published: Published) -> str:

@@ -1,4 +1,4 @@
-"""Estimates of sums; sampled, sketched."""
+"""Estimates of counts and of their sums, also from summaries and sketches."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.items import chances_among
 from crowdtally.laws.base import Combination, EmptyCell, NoiseLaw
-
-# What is believed of many counts, and of sums of them.
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -130,9 +128,9 @@ def together(parts: Sequence[Believed], level: Fraction) -> Believed:
     return Believed(mean, mean, np.maximum(mean - reach, 0.0), mean + reach, deviation, own)
 
 
-# Sums over a table of which only some cells were published, and how far off they may be.
+# Sums over a table of which only some cells were published, and their errors.
 #
-# A filtered table is summed as it is. In a sampled one a kept cell of weight w < τ stands for the
+# A filtered table is summed as published. In a sampled one a kept cell of weight w < τ represents
 # τ/w cells like it, so it counts sign·τ, others their own value: sign·max(w, τ)
 # (Horvitz–Thompson). A priority sample has τ_S instead of τ. Floats are fine here: nothing
 # private depends on them.
@@ -267,12 +265,11 @@ def _passed(
     return Combination(squares, total), (of.squares - squares) * by_chance
 
 
-# Answers from a count sketch: each row gives an estimate; their mean is taken.
+# Answers from a count sketch: the mean of the estimates of its rows.
 #
 # A row's estimate of a cell is its bucket times its sign. It is unbiased, over the choice of the
 # hashes and the noise; its variance is (‖M‖₂² − the cell's own square)/B plus that of the noise.
-# The mean square of a row's noisy buckets is ‖M‖₂²/B plus that noise, so the release itself tells
-# it.
+# The mean square of a row's noisy buckets estimates ‖M‖₂²/B plus that noise.
 
 
 def sketch_sum(buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching) -> Estimate:

@@ -1,4 +1,4 @@
-"""Items in contexts of a release."""
+"""Estimates of items in contexts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.reader.estimates.cell_sums import Believed, Floats, Ints, Mask, deviations
 
-# Where contexts have totals and nothing counts items in them: each has the overall ranking.
+# Contexts have totals, and no table counts items in them: each has the overall ranking.
 
 UNMEASURED = 0.3
 """How far lifts are taken to scatter where none was measured: an assumption. It was 0.08 to 0.14
@@ -59,7 +59,7 @@ class AlikeContexts:
         )  # fmt: skip
 
 
-# Where items and their contexts count the same records: both tables made to agree.
+# Items and their contexts count the same records: make both tables agree.
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +96,9 @@ def consistent_items(
 
 # Counts of items in contexts, from noisy ones of the same records: shrunk towards the expected.
 #
-# Without anything of its own an item is spread over contexts like the large items: e = c·share.
-# How far noisy counts scatter around that beyond their noise says how much of the difference to
-# believe: in bins of similar e, the factor t²/(t² + v), t² the mean squared difference less the
-# noise v.
+# The prior spreads an item over contexts like the large items: e = c·share. How far noisy counts
+# scatter around e beyond their noise decides how much of the difference to believe: in bins of
+# similar e, the factor t²/(t² + v), t² the mean squared difference less the noise v.
 
 _BINS = 40
 _LEAST = 50

@@ -51,8 +51,6 @@ from crowdtally.reader.estimates.facts import (
     table_facts,
 )
 
-# What the estimates of a release are estimates of: all records, or what bounding left of them.
-
 _ONE_SAMPLE = ("sra", "hpa", "declared")
 """Rules that keep records, or drop them, the same ones for items and for items in contexts."""
 _SOME_NOISE = 1e-6
@@ -113,8 +111,6 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
         "leaves out cannot be known from this release."
     )
 
-
-# All estimates of one release: made once, when something is asked that needs them.
 
 LEVEL = Fraction(19, 20)
 """Of the intervals."""

@@ -1,4 +1,9 @@
-"""Boxes of cells to noisy sums."""
+"""Sums over boxes of cells, from published cells, nodes, coefficients or buckets.
+
+The weight of a published cell is the product of its weights on each axis. So a sum over a box is
+one question to the table. The error needs Σ weight² and Σ weight over all cells, published or
+dropped: these are products too.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +29,6 @@ from crowdtally.reader.conditions import Box
 from crowdtally.reader.estimates.cell_sums import Estimate, Sampled, sketch_sum, weighted_sum
 from crowdtally.reader.estimates.facts import short_rows
 from crowdtally.reader.tables import FEW, Weights
-
-# Which published cells, nodes or coefficients a box of cells is summed from, and with what
-# weight.
-#
-# On each axis by itself: the weight of a published cell is the product of its axes' weights. So a
-# sum over a box is one question to the table. The error needs Σ weight² and Σ weight over all
-# cells, published or dropped: these are products too.
 
 _LARGEST = 1e150
 
@@ -206,8 +204,6 @@ def _coefficients(axis: AxisLookup, runs: Runs) -> Parts:
     keys = {f"{axis.name}_coefficient": np.array(list(needed), dtype=np.int64)}
     return Parts.of(Weights(keys, weights), len(weights))
 
-
-# From a table's rows to an answer, by the estimator that its publishing needs.
 
 MOST_SKETCHED = 5_000_000
 """Cells that a question to a sketch may have: it adds them up one by one."""

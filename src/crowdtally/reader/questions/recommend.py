@@ -1,4 +1,4 @@
-"""Popular, special, used together."""
+"""Recommend items: popular or special in some contexts, or used together with an item."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ from crowdtally.reader.questions.special import (
 from crowdtally.reader.questions.sum import sum_over
 from crowdtally.reader.questions.top import item_axis, top_in
 from crowdtally.reader.questions.top_list import TopItem, TopList, floor_of_cells, floor_words
-
-# One item together with every other: what the table of pairs says, and what is believed of it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +160,6 @@ class Partners:
             )  # fmt: skip
 
 
-# Item to item: who used one item also used others, from the table of pairs.
-
 _LIFTS = (
     "Lift: how many times as often both are used by one user as the popularity of each, and how "
     "much users have, would explain. Special: the probability that it is above 1. Only the "
@@ -256,8 +252,6 @@ def _expected(found: Partners, of_items: OfItems) -> tuple[float, float]:
     scale = 2 * pairs * float(of_items.believed.mean[found.place]) / overall**2
     return scale, hypot(error / pairs, 2 * of_items.every.error / overall)
 
-
-# What to recommend: popular or special in some contexts, or beside an item.
 
 _SHOWN = 4
 """Values of one context that are named in words."""

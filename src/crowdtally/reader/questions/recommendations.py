@@ -1,4 +1,4 @@
-"""The list and its lines."""
+"""A list of recommendations, as text and as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from crowdtally.reader.questions.text import (
     whole,
 )
 from crowdtally.reader.questions.top_list import TopItem
-
-# A list of what is special, as text and as a notebook shows it.
 
 _FEW = 3
 _LONGEST = 40
@@ -93,8 +91,6 @@ def _times(lift: float) -> str:
 def _interval(row: Any) -> str:
     return f"{_times(row.lift_low)} … {_times(row.lift_high)}"
 
-
-# Recommendations: the lines of such a list, and what is said beside them.
 
 POPULAR, SPECIAL = "popular", "special"
 """What a list goes by."""

@@ -1,4 +1,4 @@
-"""Sums: one cell, range, condition."""
+"""Sums over the cells of a release: one cell, a range, or a condition."""
 
 from __future__ import annotations
 
@@ -36,8 +36,6 @@ from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.questions.chosen import several
 from crowdtally.reader.questions.noisy_sums import Answer, answer_from
 from crowdtally.reader.questions.text import sum_lines
-
-# What is believed of a sum over cells, from the estimates of single cells.
 
 
 @dataclass(frozen=True)
@@ -108,8 +106,6 @@ def believed_in_contexts(
 def _sizes(box: Box, lists: Sequence[AxisLookup]) -> list[int]:
     return [int(box[axis.name].sum()) if axis.name in box else len(axis) for axis in lists]
 
-
-# Sums over the cells of a release: one cell, a range, or whatever a condition says.
 
 EACH_USERS = "users (of each cell, added up)"
 """What a sum of distinct users over several cells counts."""

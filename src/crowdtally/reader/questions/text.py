@@ -1,4 +1,4 @@
-"""Answers as text and notebook."""
+"""Answers as text and for notebooks: estimates first, then what was released."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 from crowdtally.core.display import one_line, paragraph, plainly, table
 from crowdtally.reader.estimates.estimator import NOISE
 from crowdtally.reader.questions.noisy_sums import shown
-
-# Answers as text: what is believed first, then what was released, and what is noise.
 
 _SMALL = 10
 """Estimates below are shown to a tenth."""

@@ -1,4 +1,4 @@
-"""Top lists."""
+"""The most popular items of a release, overall or in a context."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ from crowdtally.reader.questions.top_list import (
     floor_of_cells,
     floor_words,
 )
-
-# Which items a top list has, largest estimate first, and what is believed of each.
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def _places(names: list[Any], item: AxisLookup, noisy: NoisyLines) -> list[int]:
     return [int(place) for place in item.places_of(names)]
 
 
-# The list of a release that has its top items only: selected, then measured without bounds.
+# Releases of top items only: they were selected, then measured without bounds.
 
 
 def selected_table(published: Published) -> TableFacts | None:
@@ -181,9 +179,6 @@ def _believed(table: TableFacts, counts: Floats) -> Believed:
     return Believed(found.mean, found.median, found.low, found.high, deviation, deviation)
 
 
-# Which items of a list something speaks for, where more than one noisy count could.
-
-
 def spoken_for(view: ReleaseView, where: Sequence[int]) -> Mask:
     """Whether the low end of an interval tells these items apart from noise, if it is above 0.
 
@@ -203,8 +198,6 @@ def spoken_for(view: ReleaseView, where: Sequence[int]) -> Mask:
             found |= np.isin(asked, places(view.published, table, view.axes_of(base))[above])
     return found
 
-
-# The most popular items of a release, overall or in a context.
 
 _NONE: Ints = np.empty(0, dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Lines, noise, floor."""
+"""Top lists: their lines, the noisy counts in them, and the noise floor."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from crowdtally.reader.estimates.facts import short_rows
 from crowdtally.reader.questions.noisy_sums import Parts, Summed, in_units, leaves, shown, summed
 from crowdtally.reader.questions.text import printed, top_line, top_table
 from crowdtally.reader.tables import Weights
-
-# A top list: its lines, and what is said beside them.
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class TopList(AnswerList[TopItem]):
         return "\n".join([*printed(self.rows, self.floor, self.k, self.labelled), *self.notes])
 
 
-# The noise floor of a top list: what pure noise would rarely exceed, from public numbers alone.
+# The noise floor: the count that pure noise rarely exceeds, from public numbers alone.
 
 
 def floor_of(table: TableFacts, items: int, question: Summed) -> float:
@@ -178,7 +176,7 @@ def _weights(parts: Sequence[Parts]) -> tuple[tuple[float, int], ...]:
     return tuple(found.items())
 
 
-# The noisy part of a top list: each item's count as released, and the noise it carries.
+# Noisy counts of items as released, and the noise in them.
 
 MOST = 2**62
 """More lines than any release has: what SQL takes as a limit."""

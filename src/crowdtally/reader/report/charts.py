@@ -1,4 +1,4 @@
-"""Charts."""
+"""The charts of a report, each with the table of its numbers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from crowdtally.reader.report.answers import Distribution, HeatMap
 from crowdtally.reader.report.facts import Facts, Step
 from crowdtally.web.charts import PALETTE, Chart, label
 from crowdtally.web.pages import Shown, between, chance, grouped, percent, value
-
-# What all charts of a report have in common.
 
 WIDTH = 270
 _ROW = 22
@@ -66,7 +64,7 @@ def chart_of(
     return Chart(name, title, words, spec)
 
 
-# The heat map of a report: items by contexts, or attributes by each other.
+# Heat maps: items by contexts, or attributes by each other.
 
 _COLUMN, _NARROW = 46, 33
 """Widths in pixels: where there are few columns, and where there are many."""
@@ -170,8 +168,6 @@ def short(number: float) -> str:
             return f"{scaled:.0f}{sign}" if abs(scaled) >= 9.95 else f"{scaled:.1f}{sign}"
     return f"{round(number)}"
 
-
-# The charts of a report, each with the table of its numbers.
 
 _INK, _SOFT, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "soft", "accent", "other"))
 

@@ -1,4 +1,4 @@
-"""Facts of a report (its JSON)."""
+"""The facts of a report, which are also its JSON (``docs/report.md``)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ from crowdtally.reader.questions.sum import Sum
 from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.answers import Asking, Distribution, HeatMap, InContext, Labels, Pairs
 from crowdtally.reader.report.levels import Level, levels
-
-# How ε was spent: the numbered steps, and the budget before and after.
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,6 @@ def budget(published: Published) -> Budget:
         tuple(spending_lines(published)),
     )
 
-
-# How large a release is, how far its numbers may be off, and how it can be checked.
 
 UNKNOWN = "cannot be known from this release"
 NONE = "none: nothing was cut"
@@ -253,8 +249,6 @@ def checks(published: Published) -> tuple[Check, ...]:
         Check("crowdtally check", "Tests noise, engine and ledger of your own installation."),
     )
 
-
-# All facts of a report as one structure, which is also its JSON (docs/report.md).
 
 SCHEMA = "crowdtally-report/1"
 """Name and version of the layout of the JSON."""

@@ -1,4 +1,4 @@
-"""HTML and PDF."""
+"""The report as a page in one file, without scripts, or as a PDF."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from crowdtally.laws.conversion import percent as percent_of
 from crowdtally.reader.report.charts import Name, figures, noise_warning, steps_chart, top_numbers
 from crowdtally.reader.report.facts import Facts, Step, TableSize
 from crowdtally.web.pages import Shown, between, grouped, rendered, value
-
-# The report as a page: facts, charts and tables in one file, without scripts.
 
 _PACKAGE = "crowdtally.reader.report"
 _LETTERS = {kind.field: kind.letter for kind in (Epsilon, Rho)}
@@ -159,8 +157,6 @@ def pairs_table(facts: Facts, name: Name) -> Shown | None:
         f"of {grouped(found.cells)} such counts exceeds it with a probability of at most 5%.",
     )
 
-
-# A report is written whole or not at all, and never over a file that is there.
 
 SUFFIXES = (".html", ".json", ".pdf")
 

@@ -1,4 +1,4 @@
-"""Addresses and answers."""
+"""The server of pages: its addresses and answers, and ``crowdtally serve``."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-
-# The explorer as an application: addresses, and what answers them.
 
 FORMATS = {
     ".json": "application/json",
@@ -273,8 +271,6 @@ def _drawn(chart: Any) -> Response:
         raise Refused(404, "There is nothing to draw here.")
     return Response(drawing(chart), media_type="image/svg+xml", headers=_PICTURE_POLICY)
 
-
-# ``crowdtally serve``: releases as pages on this machine, until somebody stops it.
 
 HOST, PORT = "127.0.0.1", 8765
 MEMORY = "1GB"

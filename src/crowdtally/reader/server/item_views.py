@@ -1,4 +1,4 @@
-"""Items, sums, map."""
+"""Views of items: search, one item, sums, and the map."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ from crowdtally.reader.server.view import (
 )
 from crowdtally.web.charts import Chart
 from crowdtally.web.pages import between, grouped, value
-
-# Search, and the page of one item.
 
 _Q = Parameter(
     "q", "Words: parts of an item's name or label, without accents or cases.", {"type": "string"}
@@ -180,8 +178,6 @@ ITEM = View(
     _item_chart,
     has_items,
 )
-
-# Sums over ranges and subsets, and the map whose cells lead to them.
 
 _WHERE = Parameter(
     "where",

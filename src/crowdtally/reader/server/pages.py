@@ -1,4 +1,4 @@
-"""Facts to pages; OpenAPI."""
+"""Pages from facts, and the description of what programs can ask (OpenAPI)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from crowdtally.web.pages import current, rendering, value
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-
-# Facts become pages: the menu, the state of the estimates, and what every page says.
 
 HIDDEN = frozenset(["item"])
 """Views that other pages lead to, and no menu."""
@@ -120,7 +118,7 @@ def _promised(guarantee: Guarantee) -> str:
     return f"{odds_words(guarantee.epsilon)}{rarely}"
 
 
-# The description of what programs can ask (OpenAPI 3.1), made from the views themselves.
+# OpenAPI 3.1, made from the views themselves.
 
 _PROBLEM = {
     "type": "object",

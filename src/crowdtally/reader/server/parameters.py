@@ -1,4 +1,4 @@
-"""Query parameters and forms."""
+"""Query parameters, declared once for pages, JSON and OpenAPI; and forms that offer them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from urllib.parse import parse_qsl, urlencode
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.reader.axes import AxisLookup
 from crowdtally.web.pages import value as shown_value
-
-# What an address asks: parameters that are declared once, for pages, for JSON and for OpenAPI.
 
 MOST_FIELDS = 400
 LONGEST_SHOWN = 60
@@ -128,7 +126,7 @@ class Asked:
         return urlencode([(name, one) for name, values in kept.items() for one in values])
 
 
-# Forms in which values of contexts are ticked: what they offer, and what is ticked.
+# Forms in which values of contexts are ticked.
 
 FEW = 31
 """Values that are ticked one by one; more are a list, and very many are typed."""
@@ -184,7 +182,7 @@ def where_words(asked: Mapping[str, list[str]], most: int = 4) -> str:
     return ", ".join(parts)
 
 
-# Words of refusals for people who click: the same sentences tell others what to type.
+# Messages tell what to type; for people who click, they are reworded.
 
 _CLICKED = (
     (r",? with --context \S+=VALUE(?: --context \S+=VALUE)*(?: \(in Python [^()]*\))?",

@@ -1,4 +1,4 @@
-"""Served releases: opened, watched, cached, searched."""
+"""Served releases: opened, watched, cached and searched."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ from crowdtally.reader.release import Release
 from crowdtally.reader.report.facts import Facts
 from crowdtally.web.gate import Refused
 from crowdtally.web.pages import value
-
-# Whether a release that is served is still the one that was opened.
 
 _Identity = tuple[tuple[int, ...], ...]
 
@@ -74,8 +72,6 @@ def _gone(path: os.PathLike[str]) -> InputError:
     return InputError(f"{str(path)!r} is gone, or cannot be read any more.")
 
 
-# Answers that were given before: the last few, since a release does not change.
-
 MOST = 256
 
 
@@ -98,7 +94,7 @@ class Kept:
         return made
 
 
-# A search over names of items: text without accents and cases, the largest items first.
+# Search names of items, without accents and cases.
 
 MOST_WORDS = 8
 LONGEST_SEARCH = 200
@@ -166,8 +162,6 @@ class Index:
         with stoppable(cursor.interrupt):
             return [place for (place,) in cursor.execute(query, words).fetchall()]
 
-
-# A release that is served: opened once, its estimates made behind the first page.
 
 COMPUTING, READY, FAILED = "computing", "ready", "failed"
 """The state of what is made behind the first page."""
@@ -277,8 +271,6 @@ class Opened:
         found: _Found = self.kept.get(key, make)
         return found
 
-
-# The releases that are served, each under a name of its own in addresses.
 
 LONGEST_NAME = 60
 _GRACE = 5.0

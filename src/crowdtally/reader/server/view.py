@@ -1,4 +1,4 @@
-"""View; tables; compare."""
+"""What a view is, tables with links, and the comparison of two releases."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from crowdtally.reader.server.parameters import Asked, Parameter, choices, texts
 from crowdtally.reader.server.releases import Opened, Shelf
 from crowdtally.web.charts import Chart
 from crowdtally.web.pages import Shown, between, chance, grouped, value
-
-# A view: what it can be asked, and its answer as a page, for programs and as a picture.
 
 PAGE = 50
 MOST_ROWS = 1000
@@ -75,9 +73,6 @@ def has_items(opened: Opened) -> bool:
 
 def is_raw(asked: Asked) -> bool:
     return asked.choice("raw", ("no", "yes")) == "yes"
-
-
-# Tables of the explorer: those of lists, with links to items and to other orders and pages.
 
 
 @dataclass(frozen=True)
@@ -138,7 +133,7 @@ def linked_special(opened: Opened, found: Recommendations) -> Shown | None:
     return Shown(caption, heads, rows, links=item_links([row.item for row in found.rows]))
 
 
-# Two releases side by side: their lists, and what changed between them.
+# Two releases side by side: their lists, and what changed.
 
 EARLIER = Parameter("earlier", "The name of the earlier release.", {"type": "string"})
 LATER = Parameter("later", "The name of the later release.", {"type": "string"})

@@ -1,4 +1,4 @@
-"""About, lists."""
+"""All views of a release: lists, overview, report and downloads."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ from crowdtally.reader.server.view import (
 )
 from crowdtally.web.charts import Chart
 from crowdtally.web.pages import Shown, grouped, value
-
-# Top lists and recommendations.
 
 SORTS = ("estimate", "count", "list")
 """By what a list can be ordered: estimates, noisy counts, the order of the public list."""
@@ -223,8 +221,6 @@ RECOMMEND = View(
     form=_recommend_form,
 )
 
-# The overview of a release, its report, and its files.
-
 _FIRST = 10
 
 
@@ -268,7 +264,5 @@ def _downloads(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 
 DOWNLOADS = View("downloads", "Downloads", "", _downloads, early=True)
-
-# The views of a release, in the order of the menu.
 
 VIEWS: tuple[View, ...] = (OVERVIEW, TOP, SEARCH, RECOMMEND, MAP, SUM, ITEM, REPORT, DOWNLOADS)

@@ -1,4 +1,4 @@
-"""Its pages, written."""
+"""The pages of a site, and how they are written to a folder."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ from crowdtally.reader.site.site import (
     released,
 )
 from crowdtally.web.pages import NO_NUMBER, Shown, between, grouped, moment, value
-
-# The tables of a site about its own pages and files.
 
 
 def place_words(place: Place) -> str:
@@ -95,8 +93,6 @@ def download_table(files: Sequence[Download]) -> Shown:
     links = [one.path for one in files]
     return Shown("Files", ("File", "What it holds", "Bytes"), rows, words=(0, 1), links=links)
 
-
-# What the search page knows: names of items with their numbers, and names of pages.
 
 MOST_INDEXED = 10_000
 SHORT = 100
@@ -161,8 +157,6 @@ def _pages(site: Site) -> Iterator[tuple[str, str]]:
             for one in spread.values:
                 yield f"{value(spread.name, 40)} = {value(one.value, 40)}", CONTEXTS
 
-
-# Each page of a site, from its template.
 
 FEW = 31
 """Links to pages of one context that stand on the overview."""
@@ -319,9 +313,6 @@ def _said(site: Site) -> list[tuple[str, str]]:
         ("Lists", ", ".join(lists)),
         ("Combinations of their values", grouped(facts.domain_cells)),
     ]
-
-
-# A site is written page by page, into a folder that gets its name at the end.
 
 
 def write_site(source: Source, target: Path) -> Path:

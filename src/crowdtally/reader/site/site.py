@@ -1,4 +1,4 @@
-"""What a site holds: places, downloads."""
+"""What a site holds: its folder, downloads, and pages of contexts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from crowdtally.reader.page_parts import Context, Source
 from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.facts import Facts
 from crowdtally.web.pages import rendering, value
-
-# A site is written whole, or not at all, and never over something that is there.
 
 
 def refuse_taken(target: Path) -> None:
@@ -82,8 +80,6 @@ def _unwritable(target: Path, error: OSError) -> CrowdtallyError:
     )
 
 
-# The files that a site offers: a whole copy of the release, and its metadata.
-
 CROISSANT = "croissant.json"
 _METADATA = {
     "release.json": "The release about itself: guarantee, method, noise, lists, charge.",
@@ -127,10 +123,8 @@ def listed(site: Path, path: str, words: str) -> Download:
     return Download(path, words, (site / path).stat().st_size, False)
 
 
-# Which values of contexts get a page of their own, and under which name.
-#
-# Values are anybody's text, and no part of a file's name: pages are numbered in the order of the
-# public lists.
+# Which values of contexts get a page. Values are untrusted text and no part of a file's name: pages
+# are numbered in the order of the public lists.
 
 MOST_PAGES = 300
 """Pages of values of contexts, in all."""
@@ -200,8 +194,6 @@ def _has_list(source: Source, group: Group) -> bool:
     """Whether items can be ranked there: what holds for one value holds for all."""
     return source.popular(1, group.places[0].context) is not None
 
-
-# What a site consists of, as far as all of its pages must know.
 
 OVERVIEW, TOP, CONTEXTS, SEARCH = "index.html", "top.html", "contexts.html", "search.html"
 REPORT, DOWNLOADS, METADATA = "report.html", "downloads.html", "metadata.html"
