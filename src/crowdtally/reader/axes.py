@@ -82,8 +82,7 @@ class AxisLookup:
     ) -> Mask:
         """Which positions lie from ``low`` to ``high`` in the order of the list; None has no end.
 
-        Integers need not be listed themselves, but their list must ascend, or the order of the
-        list and that of the numbers would be two things.
+        Integers need not be listed, but the list must ascend: else a range could mean two things.
         """
         if self.axis.kind == "integer" and not self.ascends:
             raise UsageError(

@@ -87,14 +87,11 @@ def pieces(condition: Condition) -> Iterator[Among]:
 
 
 def boxes(condition: Condition, order: Sequence[str]) -> list[Box]:
-    """Disjoint boxes that hold exactly the cells of the condition, decided axis by axis.
+    """Disjoint boxes that hold exactly the cells of the condition, axis by axis in ``order``.
 
-    The values of the first axis fall into classes that no test tells apart. Each class leaves a
-    condition on the other axes; classes that leave the same one go together.
-
-    Args:
-        condition: on axes of ``order``.
-        order: the axes; boxes that differ in the last one only do not occur.
+    The values of the first axis fall into classes with equal outcomes of all tests. Each class
+    leaves a condition on the other axes; classes that leave the same one become one box. So no two
+    boxes differ in the last axis only.
 
     >>> a, b = Among("a", np.array([True, False])), Among("b", np.array([False, True]))
     >>> len(boxes(some([a, b]), ["a", "b"]))
@@ -176,7 +173,7 @@ def _joined(parts: Iterable[Condition], kind: type[Every] | type[Some]) -> Condi
 
 
 def _merged(parts: Iterable[Condition], kind: type[Every] | type[Some]) -> list[Condition]:
-    """The same parts with those on one axis made one test, and tests without a doubt constant."""
+    """The parts, those on one axis merged; tests that always or never hold become constants."""
     masks: dict[str, list[Mask]] = {}
     others: list[Condition] = []
     for part in parts:
@@ -198,10 +195,10 @@ def _decided(axis: str, mask: Mask) -> Condition:
 
 @dataclass(frozen=True)
 class Stated:
-    """A condition, and the columns that whoever stated it named.
+    """A condition, and the columns that it names.
 
-    A test that always holds, such as ``age >= 0``, leaves no trace in the condition. Yet who names
-    a column asks the table that has it.
+    A test that always holds, such as ``age >= 0``, leaves no trace in the condition, but its column
+    decides which table is asked.
     """
 
     condition: Condition
@@ -571,7 +568,7 @@ class Labelled:
         return cls(item, lists, positions)
 
     def on_items(self, stated: Stated) -> Stated:
-        """The same condition, in which items stand for what they are called."""
+        """The same condition, with labels replaced by the items that have them."""
         own = {self.item.name if name in self.positions else name for name in stated.named}
         return Stated(self._condition(stated.condition), frozenset(own))
 

@@ -147,12 +147,7 @@ class Entry:
 
 
 def yaml(entries: Iterable[Entry], comment: str) -> str:
-    """The text of a file.
-
-    Args:
-        entries: its keys and values, in order.
-        comment: what stands at its top.
-    """
+    """The text of a file: a comment at its top, then its keys and values in order."""
     lines = [line for one in entries for line in _entry(one, "")]
     return "\n".join([*_comment(comment, ""), "", *lines]) + "\n"
 
@@ -444,12 +439,10 @@ class Export:
 
     @classmethod
     def of(cls, asked: Mapping[str, Place | None], typed: str) -> Export:
-        """The one form that was asked for.
+        """The one form that was asked for: where to write each form, or None.
 
-        Args:
-            asked: where to write each form; None for those that were not asked for.
-            typed: how a form is asked for, for messages; the first ``{}`` stands for its name, the
-                second for what it is written to.
+        ``typed`` is how a form is asked for, for messages: ``{}`` is its name, a second one its
+        target.
         """
         named = {form: place for form, place in asked.items() if place is not None}
         if len(named) != 1:

@@ -55,10 +55,7 @@ class Source:
     def popular(self, k: int, context: Context, *, chances: bool = False) -> TopList | None:
         """The k largest items there; None where the release has no such list.
 
-        Args:
-            k: how many.
-            context: where.
-            chances: whether it is told how likely each is among the k largest.
+        ``chances``: whether to compute how likely each is among the k largest.
         """
         if not self.has_items:
             return None

@@ -39,10 +39,7 @@ _HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interv
 
 
 def release_table(published: Published) -> str:
-    """What is promised, and what each table holds; its counts are what questions are for.
-
-    First of all, that it was withdrawn.
-    """
+    """What is promised, and what each table holds; first of all, that it was withdrawn."""
     promised, tables = published.guarantee, published.tables
     delta = f", δ {show(promised.delta)}" if promised.delta else ""
     rows = (

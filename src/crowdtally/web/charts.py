@@ -57,12 +57,7 @@ class Chart:
 
 
 def svg(chart: Chart, *, variables: bool = True) -> str:
-    """The drawing, ready to stand in a page.
-
-    Args:
-        chart: what is drawn.
-        variables: whether colours become the style's variables; else they stay those of light.
-    """
+    """The drawing, ready to stand in a page, in the style's variables or else in light colours."""
     needs("vl_convert", "a chart", "report")
     go_on()  # a report has a dozen drawings, and nobody may wait for it any more
     drawn = _converted(json.dumps({**chart.spec, "config": CONFIG, "background": None}))

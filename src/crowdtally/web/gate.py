@@ -41,11 +41,7 @@ class Hosts:
 
     @classmethod
     def of(cls, host: str, port: int, also: Collection[str] = ()) -> Hosts:
-        """The names of a server that listens at ``host``; ``also`` are further ones.
-
-        Raises:
-            UsageError: a further one is no name of a host.
-        """
+        """The names of a server at ``host``; a UsageError if one of ``also`` is no name."""
         own = () if host in _EVERYWHERE else (bracketed(host.lower()),)
         named = (*LOOPBACK, *own, *map(_named, also))
         return cls(frozenset(named), port, any_address=host in _EVERYWHERE)
@@ -281,13 +277,7 @@ def problem(refused: Refused) -> dict[str, Any]:
 
 
 def refusal(refused: Refused, path: str, **facts: Any) -> Response:
-    """The answer that says why there is none.
-
-    Args:
-        refused: what is said.
-        path: of the request: programs get JSON.
-        facts: for the page, such as the address of its style sheet.
-    """
+    """The page that refuses a request, or JSON for programs; ``facts`` are for the page."""
     from starlette.responses import HTMLResponse, JSONResponse
 
     if wants_json(path):

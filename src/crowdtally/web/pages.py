@@ -238,25 +238,18 @@ def style() -> str:
 
 
 def rendered(package: str, template: str, /, **facts: Any) -> str:
-    """A page.
+    """A page from a template of a package.
 
-    Args:
-        package: where the template lies, such as ``crowdtally.reader.report``.
-        template: its file's name.
-        facts: what it may use. ``base.html`` wants ``title``; the style sheet stands inside the
-            page, unless ``stylesheet`` is the address of one. With ``fixed_colours`` charts have
-            the colours of the light page, for programs that know no variables in drawings.
+    ``base.html`` wants ``title``; the style sheet stands inside the page, unless ``stylesheet`` is
+    the address of one. With ``fixed_colours`` charts have the colours of the light page.
     """
     return rendering(package, variables=not facts.get("fixed_colours", False))(template, **facts)
 
 
 def rendering(package: str, *more: str, variables: bool = True) -> Callable[..., str]:
-    """What makes pages from the templates of a package, each of which is compiled once.
+    """What makes pages from the templates of packages; each template is compiled once.
 
-    Args:
-        package: where the templates lie, and scripts beside them.
-        more: further packages whose templates these use.
-        variables: whether colours of charts are variables of the style.
+    With ``variables``, colours of charts are variables of the style.
     """
     environment = _environment(package, *more, variables=variables)
 

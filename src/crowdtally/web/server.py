@@ -41,11 +41,7 @@ _ENDING = [
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 is any that is free.
-
-    Raises:
-        UsageError: the port is taken, or there is no such address on this machine.
-    """
+    """A listening socket; port 0 is any that is free. A UsageError if there can be none."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
@@ -71,25 +67,14 @@ def _unbound(host: str, port: int, error: OSError) -> CrowdtallyError:
 
 
 def url_of(listening: socket.socket, host: str) -> str:
-    """Where a server is found.
-
-    Args:
-        listening: its socket.
-        host: as it was asked for.
-    """
+    """Where a server is found that listens at ``host``."""
     port = listening.getsockname()[1]
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{bracketed(reached)}:{port}"
 
 
 def run(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer requests until a signal says to stop; then end answers under way, and return.
-
-    Args:
-        app: what answers.
-        listening: where.
-        ready: is called once requests are answered.
-    """
+    """Serve until a signal says to stop, then end answers under way; ``ready`` is called first."""
     needs("uvicorn", "a server", "web")
     import uvicorn
 
@@ -214,10 +199,9 @@ class Work:
     """Threads that answer questions.
 
     A question whose time is over is refused, and what it runs is stopped. Until it has ended it
-    keeps its thread, so that questions which are given up cannot take more than the threads.
-
-    The threads are daemons, and no pool of the standard library, which Python waits for at its end:
-    a question that nothing stops must not keep the process alive.
+    keeps its thread, so that abandoned questions cannot take more than the threads. The threads are
+    daemons: Python waits at its end for a pool's threads, and a question that nothing stops must
+    not keep the process alive.
     """
 
     def __init__(self, threads: int = THREADS, seconds: float = SECONDS) -> None:
@@ -232,11 +216,7 @@ class Work:
         self._most = threads + WAITING
 
     async def run(self, task: Callable[[], _Found]) -> _Found:
-        """What the task returns.
-
-        Raises:
-            Refused: it takes too long, or too many are waiting.
-        """
+        """What the task returns; refused if it takes too long, or too many are waiting."""
         if self._under_way >= self._most:
             raise Refused(429, "Try again in a few seconds.", retry_after="2")
         patience, context, begun = Patience(), copy_context(), list[float]()
@@ -267,8 +247,8 @@ class Work:
     async def _waited(self, future: asyncio.Future[Any], begun: Sequence[float]) -> None:
         """Wait until a question is answered, or its time is over.
 
-        No thread tells that it has taken a question, which would wake this one for each of them:
-        only a question that is not answered by then is looked at again.
+        A thread does not tell that it has taken a question, since that would wake this one for
+        each: only an unanswered question is looked at again.
         """
         asked = time.monotonic()
         while not future.done():
@@ -337,11 +317,7 @@ class Finishing:
         return self._under_way > 0
 
     async def run(self, task: Callable[[], _Found]) -> _Found:
-        """What the task returns. Whoever stops waiting for it does not stop it.
-
-        Raises:
-            Refused: too many are waiting.
-        """
+        """What the task returns, which nobody stops; refused if too many are waiting."""
         if self._under_way > MOST_FINISHING:
             raise Refused(429, "Try again in a few seconds.", retry_after="2")
         self._under_way += 1
@@ -365,11 +341,7 @@ _KIND = "application/x-www-form-urlencoded"
 
 
 async def fields(request: Request) -> list[tuple[str, str]]:
-    """The fields of a form, in order, empty ones too.
-
-    Raises:
-        Refused: it is no form, too long, too slow or not UTF-8.
-    """
+    """The fields of a form, in order, empty ones too; refused if too long, slow or damaged."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _KIND:
         raise Refused(415, f"Send the page's own form, of the type {_KIND}.")

@@ -93,9 +93,9 @@ class AnswerTable:
 class AnswerList(AnswerTable, Generic[Row]):
     """A list of rows: the base of every answer that is one.
 
-    A subclass is a frozen dataclass, ``class TopList(AnswerList[TopItem])``, whose ``row_type``
-    names its rows' dataclass. That one is frozen, on :class:`AnswerRow`, and has a field ``item``;
-    its other fields are text, numbers or booleans, each perhaps None.
+    A subclass is a frozen dataclass, ``class TopList(AnswerList[TopItem])``; ``row_type`` is that
+    of its rows: frozen, on :class:`AnswerRow`, with a field ``item``, and otherwise texts, numbers
+    or booleans, each perhaps None.
     """
 
     rows: tuple[Row, ...]

@@ -34,13 +34,7 @@ class Column:
 def columns_of(
     row: type, labelled: tuple[str, ...] = (), item_kind: str | None = None
 ) -> tuple[Column, ...]:
-    """The columns of rows of this dataclass; labels stand beside the item.
-
-    Args:
-        row: the dataclass.
-        labelled: which of ``LABELS`` there are.
-        item_kind: what items are, ``text`` or ``integer``.
-    """
+    """The columns of rows of this dataclass; labels stand beside the item."""
     declared = {column.name: column for column in _declared(row)}
     beside = [declared.pop(name) for name in LABELS if name in declared]
     found = [
@@ -74,7 +68,7 @@ _TYPES = {"text": "string", "integer": "integer", "float": "number", "boolean": 
 
 
 def schema_of(row: type, *, many: bool) -> dict[str, Any]:
-    """The schema of a list of such rows, or of one; labels are there where they were asked for."""
+    """The schema of a list of such rows, or of one; labels are optional."""
     columns = columns_of(row, LABELS)
     one = {
         "type": "object",

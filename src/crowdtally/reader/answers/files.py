@@ -127,11 +127,9 @@ def as_text(text: str) -> str:
 
 
 def _first_letter(text: str, also: str = "") -> str:
-    """The first letter in its usual form; apostrophes, blanks and what has no width are none.
+    """The first letter in its usual form, without apostrophes, blanks and what has no width.
 
-    Args:
-        text: where it is looked for.
-        also: blanks that are letters here.
+    Blanks in ``also`` are letters here.
     """
     for letter in text:
         if letter in also or (letter.isprintable() and letter not in "' "):
@@ -195,11 +193,7 @@ def polars_frame(columns: Sequence[Column], rows: Rows) -> Any:
 
 
 def write_parquet(columns: Sequence[Column], rows: Rows, path: str | os.PathLike[str]) -> None:
-    """Write the rows as a Parquet file.
-
-    Raises:
-        OSError: the disk is full or cannot be written.
-    """
+    """Write the rows as a Parquet file; an OSError if the disk is full or cannot be written."""
     target = str(Path(path)).replace("'", "''")
     made = relation(columns, rows)
     try:

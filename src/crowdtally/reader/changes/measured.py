@@ -83,13 +83,8 @@ def of_table(
 ) -> Measured:
     """Of a table of which every cell was published.
 
-    Args:
-        values: of each item: the sum of its cells.
-        law: the noise of one cell.
-        cells: how many cells of one draw that sum has.
-        draws: how many such draws.
-        sampled: what one sampled record counts at most.
-        whole: the sum over all items.
+    ``law`` is the noise of one cell. Each value sums ``cells`` cells in each of ``draws`` draws;
+    one sampled record counts at most ``sampled``.
     """
     noise = Noise(cumulants(law, cells, draws), np.ones(len(values)))
     return Measured(
@@ -98,10 +93,10 @@ def of_table(
 
 
 def bounds_of(published: Floats, keeping: Keeping, unit: float) -> tuple[Floats, Floats]:
-    """Between what each noisy count lies: NaN was left out, so it is smaller than the rule lets go.
+    """Where each noisy count lies: NaN was left out, so it is less than the rule always keeps.
 
-    One that is at least κ, and at least τ, is kept for certain. Of one-sided rules negative counts
-    are never kept, however large.
+    One that is at least κ and at least τ is kept for certain. One-sided rules never keep negative
+    counts.
     """
     most = max(float(keeping.cut), float(keeping.threshold or 0)) * unit
     least = -most if keeping.sides == "two" else -inf

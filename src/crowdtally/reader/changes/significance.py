@@ -57,7 +57,7 @@ class Discovered:
 
 
 def discovered(rises: Sequence[Floats], falls: Sequence[Floats], fdr: float) -> Discovered:
-    """From one-sided p-values, those of each measurement in an array of its own.
+    """Find changes by one-sided p-values, an array for each measurement.
 
     Rises and falls are two families of tests, each at half of the rate.
     """
@@ -109,11 +109,9 @@ class Pair:
         return self.earlier.drawn_together or self.later.drawn_together
 
     def errors(self, *, up: bool, changed: bool = False) -> Errors:
-        """The errors of the differences.
+        """The errors of later less earlier values, or the other way round.
 
-        Args:
-            up: of the later value less the earlier one, else the other way round.
-            changed: whether both true counts may differ; else they are one and the same.
+        ``changed``: whether both true counts may differ; else they are equal.
         """
         before, after, ratio = self.earlier, self.later, self.ratio
         noises = [*after.noises, *(Noise(one.law, ratio * one.factors) for one in before.noises)]
@@ -135,10 +133,9 @@ class Pair:
         return np.asarray(before**2 * of_earlier + after**2 * of_later, dtype=np.float64)
 
     def _means(self, *, changed: bool) -> tuple[Floats, Floats]:
-        """The expected counts on which sampling errors depend, rather too large than too small.
+        """Expected counts for sampling errors, rather too large than too small.
 
-        Where nothing changed both releases say the same: their mean, and two of its standard
-        deviations.
+        Where nothing changed both releases measure the same: their mean, and two of its deviations.
         """
         before, after = self.ratio * self.earlier.middle, self.later.middle
         noise = self.ratio**2 * self.earlier.noise_variance, self.later.noise_variance

@@ -22,16 +22,7 @@ from crowdtally.reader.questions.text import interval_of, names_of, whole
 def remarks(
     before: Published, after: Published, later: Reading, pairs: Sequence[Pair], fdr: float, of: str
 ) -> tuple[str, ...]:
-    """All that must be said, most important first.
-
-    Args:
-        before: the earlier release.
-        after: the later one.
-        later: what that one says about its items.
-        pairs: what is compared.
-        fdr: the false discovery rate.
-        of: counts or shares.
-    """
+    """All remarks, the most important first; ``later`` is what the later release measured."""
     return (
         *_called_back(before, after),
         f"False discovery rate {fdr:g}: of the items that are listed, a share of at most {fdr:g} "

@@ -62,12 +62,9 @@ class Believed:
         was calibrated, is no better known than the sum of the noisy counts). Given the whole, own
         errors of variance V, of which V_s is the sum's, leave it V_s(1 − V_s/V).
 
-        Args:
-            mask: which counts.
-            level: of the interval.
-            whole: the standard deviation of the sum of all counts.
-            cell: that of one noisy count, where nothing was calibrated: no sum of estimates is
-                less certain than that of the noisy counts.
+        ``whole`` is the deviation of the sum of all counts. ``cell``, where nothing was calibrated,
+        is that of one noisy count: no sum of estimates is less certain than that of the noisy
+        counts.
         """
         number = int(np.count_nonzero(mask))
         picked = slice(None) if number == len(self) else np.flatnonzero(mask)
@@ -218,11 +215,8 @@ def weighted_sum(
 ) -> Estimate:
     """Σ a_i·count_i, for public weights a_i, as a count.
 
-    Args:
-        values: the published values, in units, among the cells of non-zero weight.
-        weights: the weights of those.
-        of: the weights of *all* cells of non-zero weight, published or not.
-        sampled: how the table was published.
+    ``values`` (in units) and ``weights`` are those of published cells; ``of`` has the weights of
+    *all* cells of non-zero weight.
     """
     raw, unit = np.asarray(values).astype(np.float64), float(sampled.law.unit)
     factors = np.asarray(weights, dtype=np.float64)
@@ -236,8 +230,8 @@ def weighted_sum(
 def _sampling(values: Floats, squares: Floats, of: Combination, sampled: Sampled) -> float:
     """The variance that sampling adds, in units, from the published values alone.
 
-    A kept weight w < τ adds τ(τ−w), which is right on average (also with τ_S: priority samples are
-    uncorrelated); cells that are absent are no less uncertain than empty ones.
+    A kept weight w < τ adds τ(τ−w), which is unbiased (also with τ_S: priority samples are
+    uncorrelated); absent cells are no less uncertain than empty ones.
     """
     tau = sampled.threshold
     absent = max(of.squares - float(squares.sum()), 0.0)
@@ -250,8 +244,8 @@ def _passed(
 ) -> tuple[Combination, float]:
     """The cells whose noise is in the sum, and the variance that the others add, in units.
 
-    Without a cut all cells are in it. With one, as many as seem to have passed it; the rest are
-    taken for empty cells which pass by chance.
+    Without a cut all cells are. With one, about as many as passed it; the rest count as empty cells
+    that pass by chance.
     """
     if not sampled.keeping.cut:
         return of, 0.0
@@ -273,12 +267,9 @@ def _passed(
 
 
 def sketch_sum(buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching) -> Estimate:
-    """The sum of the counts of ``cells``, in units; one cell is a point query.
+    """The sum of the counts of ``cells``, each once, in units; one cell is a point query.
 
-    Args:
-        buckets: all published buckets, in order: R·B values.
-        cells: the cells' numbers, each once.
-        sketching: the public hashes.
+    ``buckets`` are all published ones, in order: R·B values.
     """
     table = np.asarray(buckets, dtype=np.float64)
     if table.size != sketching.size:

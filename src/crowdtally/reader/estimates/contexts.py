@@ -36,7 +36,7 @@ class AlikeContexts:
 
     @classmethod
     def of(cls, items: Believed, totals: Floats, law: NoiseLaw) -> Self:
-        """From the noisy totals of the contexts: none counts for less than half its noise."""
+        """Estimate from noisy totals of contexts: none counts for less than half its noise."""
         deviation = law.std()
         safe = np.maximum(totals, deviation / 2)
         shares = safe / safe.sum()
@@ -135,13 +135,7 @@ class InContexts:
 
 
 def shrink(items: Believed, noisy: Floats, variance: float) -> InContexts:
-    """Estimates of all cells.
-
-    Args:
-        items: the items' own estimates.
-        noisy: (items, contexts) noisy counts without bias.
-        variance: of the noise of each.
-    """
+    """Estimates of all cells, from those of items and unbiased (items, contexts) noisy counts."""
     shares = _shares(items.mean, noisy)
     expected = items.mean[:, None] * shares
     difference = noisy - expected

@@ -192,10 +192,7 @@ class ReleaseView(Axes):
         return facts, estimate_auto(facts, LEVEL)
 
     def noisy_at(self, where: Ints) -> Floats:
-        """The noisy counts of some cells of the items' table, as they were released.
-
-        A cell that was not published has 0.
-        """
+        """The released noisy counts of some cells of the items' table; 0 for unpublished cells."""
         if self.base is None:
             return np.zeros(len(where))
         if self.base.summary is not None:
@@ -277,12 +274,9 @@ class ReleaseView(Axes):
         return Total.normal(mean, error, LEVEL)
 
     def _whole_of(self, mask: Mask, mean: float, variance: float) -> float:
-        """The standard deviation of the sum of all items in the contexts of a mask.
+        """The deviation of the sum of all items in some contexts, which has this mean.
 
-        Args:
-            mask: which contexts.
-            mean: that sum.
-            variance: the sum of the items' own variances there.
+        ``variance`` is the sum of the items' own variances there.
         """
         if self.items is None:
             return 0.0

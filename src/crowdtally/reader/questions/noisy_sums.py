@@ -148,8 +148,8 @@ def _along(
     """The part of an ordered axis.
 
     A run to the end of the list may go on to the end of the padding, where nobody is. Then fewer
-    nodes or coefficients make it up, so fewer can have been dropped. Of a dense table both ways are
-    right, and the one of smaller error is taken.
+    nodes or coefficients make it up, so fewer can have been dropped. In a dense table both ways are
+    right: take that of the smaller error.
     """
     tree = DyadicAxis(len(axis))
     runs = _runs(np.ones(len(axis), dtype=np.bool_) if mask is None else mask)
@@ -178,8 +178,7 @@ def _fitted(axis: AxisLookup, runs: Runs) -> Parts:
     """All nodes, with the weights of the least-squares sum.
 
     Least squares projects the nodes onto the trees whose nodes are the sums of their children. A
-    projection is symmetric, so the weights that give the fitted sum of some nodes are the fit of
-    those nodes' indicator.
+    projection is symmetric, so the weights of a fitted sum are the fit of the nodes' indicator.
     """
     indicator = np.zeros(DyadicAxis(len(axis)).nodes)
     indicator[_cover(axis, runs)] = 1

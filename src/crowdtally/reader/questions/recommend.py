@@ -85,10 +85,7 @@ class Partners:
         return cls(view, table, place, where, values, believed)
 
     def largest(self, k: int, left: Mask) -> list[TopItem]:
-        """The k largest estimates of those in ``left``.
-
-        Equal ones go by their noisy counts, then by the order of the list.
-        """
+        """The k largest estimates in ``left``; ties by noisy counts, then in the list's order."""
         of, places = self.believed, np.flatnonzero(left)
         noisy = np.full(len(left), -np.inf)
         noisy[self.places] = self.counts
@@ -115,7 +112,7 @@ class Partners:
         return rows
 
     def largest_noisy(self, k: int, left: Mask) -> list[TopItem]:
-        """The k largest noisy counts of those in ``left``, by what they stand for."""
+        """The k largest noisy counts in ``left``, by the values that they represent."""
         inside = np.flatnonzero(left[self.places])
         stands_for = Sampled.of(self.table).adjusted(in_units(self.table, self.counts[inside]))
         order = inside[np.lexsort((inside, -self.counts[inside], -stands_for))][:k]
@@ -140,7 +137,7 @@ class Partners:
         return floor_of_cells(self.table, len(self.believed) - 1)
 
     def _lines(self, places: Ints) -> Iterable[TopItem]:
-        """Lines by noisy counts alone; 0 stands for one that was not published."""
+        """Lines by noisy counts alone; one that was not published has None."""
         law, sampled = self.table.law, Sampled.of(self.table)
         reach = float(as_counts(law.half_width(self.table.interval_level), law.unit))
         std, floor = law.std(), self.floor
@@ -226,10 +223,7 @@ def _by_lift(found: Partners, k: int, without: Ints) -> Recommendations:
 
 
 def _counts(found: Partners, places: Ints) -> tuple[Floats, Floats]:
-    """Noisy counts of pairs, and deviations of their noise.
-
-    Where cells were left out, estimates that know of that choice are taken instead.
-    """
+    """Noisy counts of pairs and their deviations; where cells were left out, estimates instead."""
     if found.table.summary is not None:
         own = found.believed
         return own.mean[places], np.maximum(own.own[places], 1e-9)

@@ -153,13 +153,9 @@ class Recommendation(AnswerRow):
         *,
         rank: int | None = None,
     ) -> Recommendation:
-        """A line of a top list.
+        """A line of a top list, with its lift (and interval) and its chances, if any.
 
-        Args:
-            line: the line.
-            lift: its lift, and the interval of that.
-            chances: that it is special, and that it is among the first.
-            rank: its rank, if it has another one here.
+        ``chances``: to be special, and to be among the first.
         """
         known = {one.name: getattr(line, one.name) for one in fields(line)}
         known |= dict(zip(_LIFT, lift or (None,) * 3, strict=True))

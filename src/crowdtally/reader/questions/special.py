@@ -146,14 +146,14 @@ def _lifted(there: _There) -> tuple[Lifted, str]:
 
 
 def known_places(believed: Believed) -> Ints:
-    """The places of the 200 largest estimates, as far as they are told apart from noise."""
+    """The places of the 200 largest estimates that exceed their own noise clearly."""
     largest = np.argsort(-believed.mean, kind="stable")[:AMONG]
     known = believed.mean[largest] > KNOWN * believed.own[largest]
     return largest[known & (believed.mean[largest] > 0)]
 
 
 def are_told(values: Floats, deviation: Floats, expected: Floats) -> Mask:
-    """Of which counts a lift can be told: not of those that chance alone makes none or twice."""
+    """Which lifts are reported: not those of counts that chance alone makes none or twice."""
     return np.asarray((expected >= ENOUGH) | (values > expected + ENOUGH * deviation))
 
 
@@ -181,8 +181,7 @@ def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
 def _counts(there: _There, table: TableFacts, places: Ints) -> tuple[Ints, Floats, Floats]:
     """Noisy counts of items there and the deviations of their noise, of those that have any.
 
-    A table that leaves cells out has those that happened to be large: there, estimates that know
-    of that choice are taken instead.
+    A table that leaves cells out has those that happened to be large: estimates allow for that.
     """
     if table.summary is not None:
         believed = there.view.in_contexts(there.inside)

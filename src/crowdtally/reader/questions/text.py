@@ -19,14 +19,7 @@ _WIDEST = 40
 def printed(
     rows: Sequence[Any], floor: float | None, k: int | None = None, labelled: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The lines of a list: items above the noise floor first, each with its rank.
-
-    Args:
-        rows: the list's :class:`TopItem` objects.
-        floor: its noise floor; None where there are no noisy counts.
-        k: how many were asked for; None: as many as there are.
-        labelled: which of ``label`` and ``category`` stand beside items.
-    """
+    """The lines of a list: items above the noise floor first, each with its rank."""
     k = len(rows) if k is None else k
     above = [row for row in rows if row.above_floor]
     below = [row for row in rows if not row.above_floor]

@@ -49,12 +49,8 @@ def by_estimate(
 ) -> list[Ranked]:
     """The k items of the largest estimates.
 
-    Args:
-        k: how many.
-        item: the items' list.
-        believed: of every item.
-        noisy: the question to the table that has noisy counts of just this; None without one.
-        in_order: whether noisy counts have the order of the estimates.
+    ``noisy`` asks a table that counts just this, if there is one; ``in_order``: whether its noisy
+    counts have the order of the estimates.
     """
     if noisy is None:
         return [Ranked(place, value, None) for place, value in _largest(k, item, believed.mean)]
@@ -138,10 +134,10 @@ class Selected:
 
 
 def selected(axes: Axes, table: TableFacts, k: int, box: Mapping[str, Mask]) -> Selected:
-    """The k largest of the selected items, of the context that is named where each has its own.
+    """The k largest selected items, of the context that is named where each has its own.
 
-    The noise of what was measured is independent of the selection. So a flat prior on counts of at
-    least 0 is all that estimates add, and they have the order of the noisy counts.
+    The noise of what was measured is independent of the selection. So estimates add only a flat
+    prior on counts of at least 0, and keep the order of the noisy counts.
     """
     if set(box) != set(axes.contexts):
         named = " ".join(f"--context {name}=VALUE" for name in axes.contexts)
@@ -180,11 +176,10 @@ def _believed(table: TableFacts, counts: Floats) -> Believed:
 
 
 def spoken_for(view: ReleaseView, where: Sequence[int]) -> Mask:
-    """Whether the low end of an interval tells these items apart from noise, if it is above 0.
+    """Whether an interval whose low end is above 0 tells that somebody has the item.
 
-    Fewer than 200 items have a flat prior on counts of at least 0, under which every low end is
-    above 0, also where nobody is counted. Then a count of the item by itself must be above the
-    noise floor of its table.
+    Under a flat prior, which fewer than 200 items have, every low end is above 0. Then a count of
+    the item by itself must be above the noise floor of its table.
     """
     base = view.base
     if base is None or base.cells >= FEW:
@@ -203,10 +198,7 @@ _NONE: Ints = np.empty(0, dtype=np.int64)
 
 
 def top(view: ReleaseView, k: int, context: Mapping[str, object], *, raw: bool = False) -> TopList:
-    """The k items with the largest estimates, overall or where the context has these values.
-
-    A context that is not named is summed over. With ``raw``, noisy counts alone decide.
-    """
+    """The k items with the largest estimates; contexts that are not named are summed over."""
     return top_in(view, how_many(k), chosen_contexts(view, context), raw=raw)
 
 
@@ -229,10 +221,9 @@ def top_in(
         box: which values of contexts.
         raw: whether noisy counts alone decide.
         without: places of items that are left out.
-        only: places of the items that make up the list, in this order, instead of the largest.
-        chances: whether it is told how likely each item is among the first k, which takes most of
-            the time of a long list.
-        among: instead of k: how many the first are that chances go by.
+        only: places of the items of the list, in this order, instead of the largest.
+        chances: whether to compute how likely each is among the first k: slow for a long list.
+        among: instead of k: among how many first ones.
     """
     item = item_axis(view)
     left = len(item) - len(np.unique(without))

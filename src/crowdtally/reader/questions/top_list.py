@@ -117,11 +117,8 @@ class TopList(AnswerList[TopItem]):
 def floor_of(table: TableFacts, items: int, question: Summed) -> float:
     """The count that the largest of a list exceeds with at most 5% where nobody is counted.
 
-    Args:
-        table: the table that is asked.
-        items: how many items the public list has, published or not: each is a line. No two lines
-            have a cell in common, so they are independent.
-        question: what is summed for one item.
+    Each of ``items`` public items is a line, published or not, and sums the cells of ``question``.
+    No two lines share a cell, so they are independent.
     """
     law = table.law
     floor = law.floor(items, _terms(table, question))

@@ -160,14 +160,7 @@ class Asking:
     def heat_map(
         self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup, *, most: int = COLUMNS
     ) -> HeatMap | None:
-        """Some values of one column by those of another; None where the release does not say.
-
-        Args:
-            rows: the column of the rows.
-            values: its values that are wanted.
-            columns: the other column.
-            most: how many of its values are shown.
-        """
+        """Some values of a column by the first ones of another; None if that is not released."""
         across = _first(columns, most)
         by_column = [self._column(rows, values, columns, one) for one in across]
         told = [one for one in by_column if one is not None]

@@ -25,11 +25,8 @@ def page(
 ) -> str:
     """The page.
 
-    Args:
-        facts: of a release.
-        fixed_colours: for programs that know no variables in drawings.
-        home: the address of the site that the page is a part of, where it is one.
-        stylesheet: the address of the style sheet, where it does not stand inside the page.
+    ``fixed_colours`` is for programs that know no variables in drawings, ``home`` the address of
+    the site that the page is a part of, ``stylesheet`` that of a style sheet outside the page.
     """
     beside = {} if stylesheet is None else {"stylesheet": stylesheet}
     name, of = named(facts), facts.dataset
@@ -162,12 +159,7 @@ SUFFIXES = (".html", ".json", ".pdf")
 
 
 def write(facts: Facts, path: str | os.PathLike[str]) -> Path:
-    """Write the report; the file's ending says as what.
-
-    Args:
-        facts: of a release.
-        path: a new file: ``.html``, ``.json`` or ``.pdf``.
-    """
+    """Write the report to a new file, ``.html``, ``.json`` or ``.pdf``."""
     target = Path(path)
     check_target(target)
     write_new(target, _content(facts, target.suffix.lower()))

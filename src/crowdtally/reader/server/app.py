@@ -298,7 +298,7 @@ def serve(
         port: 0 for any that is free.
         names: further names by which browsers reach it, such as that of a proxy before it.
         ready: is told the address once pages are answered.
-        tell: is told what to know beforehand.
+        tell: is told of risks beforehand.
     """
     for package in ("starlette", "uvicorn", "jinja2", "vl_convert", "babel"):
         needs(package, "a server of pages", "web")

@@ -114,10 +114,9 @@ class Asked:
         return found
 
     def query(self, **changed: object) -> str:
-        """The same question as the end of an address, with other values of some parameters.
+        """The same question as the end of an address, with some parameters changed.
 
-        Args:
-            changed: by name; None leaves one out, a list gives it several times.
+        None leaves one out, a list gives it several times.
         """
         kept = {name: values for name, values in self._found.items() if name not in changed}
         for name, value in changed.items():

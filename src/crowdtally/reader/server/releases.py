@@ -131,12 +131,7 @@ class Index:
 
     @classmethod
     def of(cls, names: Sequence[str], order: NDArray[np.int64]) -> Index:
-        """The index.
-
-        Args:
-            names: of all items, in the order of the list.
-            order: the items' places, the largest item first.
-        """
+        """Index names, which are in the order of the list; ``order`` has the largest item first."""
         database = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": "1GB"})
         texts = np.array([folded(one[:LONGEST_SEARCH]) for one in names], dtype=object)
         columns = {"place": order.astype(np.int64), "folded": texts[order]}
@@ -146,13 +141,7 @@ class Index:
         return cls(database)
 
     def found(self, text: str, first: int, count: int) -> list[int]:
-        """The places of the items whose names have all words of a text.
-
-        Args:
-            text: what was typed.
-            first: how many of them are passed over.
-            count: how many are wanted.
-        """
+        """The places of items whose names have all words of a text, after the ``first`` ones."""
         words = searched(text)
         if not words:
             return []
@@ -223,12 +212,7 @@ class Opened:
         return item_axis(self.source.view)
 
     def look(self) -> None:
-        """Refuse where it was called back or damaged since it was opened.
-
-        Raises:
-            Refused: it was withdrawn.
-            InputError: a file of it was changed, replaced or taken away.
-        """
+        """Refuse a release that was withdrawn, changed or removed since it was opened."""
         note = self.release.withdrawn
         if note is not None and not self._served_withdrawn:
             raise Refused(
@@ -239,11 +223,7 @@ class Opened:
         self._watched.check()
 
     def wait(self) -> None:
-        """Wait a moment for what is made behind the first page.
-
-        Raises:
-            Refused: it is not there yet.
-        """
+        """Wait a moment for the estimates; refuse the question if they are not there yet."""
         if not self._ready.wait(PATIENCE):
             raise Refused(
                 409,
@@ -312,11 +292,7 @@ class Shelf:
         return found
 
     def prepare(self, then: Callable[[Opened], object]) -> None:
-        """Make what each release needs, one after the other, behind the first pages.
-
-        Args:
-            then: is done once the estimates of one are there.
-        """
+        """Make what each release needs, one after the other; ``then`` is called with each."""
 
         def work() -> None:
             with having(self._patience):
