@@ -18,6 +18,8 @@ from crowdtally.format.load import Published
 from crowdtally.format.manifest import PublicList, TableFacts
 from crowdtally.reader import tables
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Value = str | int
 

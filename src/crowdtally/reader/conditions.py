@@ -9,7 +9,7 @@ counted exactly.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
@@ -74,6 +74,18 @@ def negated(condition: Condition) -> Condition:
             return some(map(negated, parts))
         case Some(parts):
             return every(map(negated, parts))
+
+
+def replaced(condition: Condition, by: Callable[[Among], Condition]) -> Condition:
+    """The condition with each test replaced by another condition."""
+    match condition:
+        case Among():
+            return by(condition)
+        case Every(parts):
+            return every(replaced(part, by) for part in parts)
+        case Some(parts):
+            return some(replaced(part, by) for part in parts)
+    return condition
 
 
 def pieces(condition: Condition) -> Iterator[Among]:
@@ -570,16 +582,11 @@ class Labelled:
     def on_items(self, stated: Stated) -> Stated:
         """The same condition, with labels replaced by the items that have them."""
         own = {self.item.name if name in self.positions else name for name in stated.named}
-        return Stated(self._condition(stated.condition), frozenset(own))
+        return Stated(replaced(stated.condition, self._on_items), frozenset(own))
 
-    def _condition(self, condition: Condition) -> Condition:
-        match condition:
-            case Among(axis, mask) if axis in self.positions:
-                # An item without a label is neither one nor another: the place after the last.
-                meant = np.append(mask, False)[self.positions[axis]]
-                return every([Among(self.item.name, meant)])
-            case Every(parts):
-                return every(map(self._condition, parts))
-            case Some(parts):
-                return some(map(self._condition, parts))
-        return condition
+    def _on_items(self, test: Among) -> Condition:
+        if test.axis not in self.positions:
+            return test
+        # An item without a label is neither one nor another: the place after the last.
+        meant = np.append(test.mask, False)[self.positions[test.axis]]
+        return every([Among(self.item.name, meant)])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.format import Published
+from crowdtally.reader.answers.answer import AnswerList
 from crowdtally.reader.answers.columns import Labels
-from crowdtally.reader.estimates.cell_sums import Ints
+from crowdtally.reader.axes import Ints
 from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.questions.chosen import chosen_contexts
 from crowdtally.reader.questions.recommendations import Recommendations
@@ -22,6 +24,7 @@ from crowdtally.reader.report.charts import Figure, Name, top_figure
 from crowdtally.reader.report.facts import Facts, facts_of
 from crowdtally.web.pages import NO_NUMBER, Shown, between, chance, grouped, value
 
+List = TypeVar("List", bound=AnswerList[Any])
 Context = Mapping[str, object]
 """The value, or values, of each context that is named; the others are summed over."""
 _NONE: Ints = np.empty(0, dtype=np.int64)
@@ -48,6 +51,10 @@ class Source:
         label = None if self.labels is None else self.labels.labels.get(item)
         return str(item) if label is None else f"{label} ({item})"
 
+    def labelled(self, found: List) -> List:
+        """A list with its labels, where there are any."""
+        return found if self.labels is None else found.with_labels(self.labels)
+
     def facts(self) -> Facts:
         labels = None if self.labels is None else self.labels.labels
         return facts_of(self.view, labels)
@@ -61,19 +68,17 @@ class Source:
             return None
         box = chosen_contexts(self.view, context)
         try:
-            found = top_in(self.view, k, box, chances=chances)
+            return self.labelled(top_in(self.view, k, box, chances=chances))
         except UsageError:  # items held as a transform, or lists of other contexts alone
             return None
-        return found if self.labels is None else found.with_labels(self.labels)
 
     def special(self, k: int, context: Context) -> Recommendations | None:
         """The k most special items there; None where the release cannot tell."""
         box = chosen_contexts(self.view, context)
         try:
-            found = special(self.view, k, box, _NONE)
+            return self.labelled(special(self.view, k, box, _NONE))
         except UsageError:  # no estimates in contexts, or top items alone
             return None
-        return found if self.labels is None else found.with_labels(self.labels)
 
     def whole(self, context: Context) -> Sum | None:
         """How many there are there; None where no table says it."""

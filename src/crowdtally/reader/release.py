@@ -23,7 +23,6 @@ from crowdtally.reader.describe.description import Description
 from crowdtally.reader.describe.description import describe as _describe
 from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.export import SITE, Export
-from crowdtally.reader.questions.recommend import Wanted
 from crowdtally.reader.questions.recommend import recommend as _recommend
 from crowdtally.reader.questions.recommendations import Recommendations
 from crowdtally.reader.questions.sum import Sum, range_of, stated_by, sum_over
@@ -134,8 +133,9 @@ class Release:
         both = set(context or {}) & set(contexts)
         if both:
             raise UsageError(f"the context {min(both)!r} is given twice: give it once.")
-        wanted = Wanted(k, by, {**(context or {}), **contexts}, without, item, raw)
-        return self._labelled(_recommend(self.view, wanted))
+        named = {**(context or {}), **contexts}
+        found = _recommend(self.view, k, by, named, without=without, like=item, raw=raw)
+        return self._labelled(found)
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
         """The sum over the cells that satisfy a condition: an estimate, and the noisy sum.

@@ -6,7 +6,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hmac import compare_digest
 from importlib.resources import files
@@ -292,43 +292,25 @@ LONGEST = 8192
 READING = ("GET", "HEAD")
 
 
+@dataclass(frozen=True, eq=False)
 class Gate:
     """An application behind checks of the name, the method and the length of each request.
 
     What is not only read, such as a form that is sent, must come from a page of the same server.
-
-    Args:
-        app: what answers.
-        hosts: the names of the server.
-        refusal: makes the answer to what is refused, from the refusal and the request's path.
-        methods: those that are answered.
-        longest: letters of an address.
-        token: with one, all addresses begin with it, and the application sees what is behind it.
-        headers: further ones of every answer.
-        tell: is told of what nobody foresaw.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        hosts: Hosts,
-        refusal: Callable[[Refused, str], Response],
-        *,
-        methods: tuple[str, ...] = READING,
-        longest: int = LONGEST,
-        token: Token | None = None,
-        headers: Mapping[str, str] | None = None,
-        tell: Callable[[Exception], None] = lambda error: None,
-    ) -> None:
-        self._app = app
-        self._hosts = hosts
-        self._refusal = refusal
-        self._methods = methods
-        self._longest = longest
-        self._token = token
-        self._tell = tell
-        everywhere = {**HEADERS, **(headers or {})}
-        self._headers = [(name.encode(), value.encode()) for name, value in everywhere.items()]
+    app: ASGIApp
+    hosts: Hosts
+    refusal: Callable[[Refused, str], Response]
+    """Makes the answer to what is refused, from the refusal and the request's path."""
+    methods: tuple[str, ...] = READING
+    longest: int = LONGEST
+    token: Token | None = None
+    """With one, all addresses begin with it, and the application sees what is behind it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further ones of every answer."""
+    tell: Callable[[Exception], None] = lambda error: None
+    """Is told of unforeseen failures."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # there are no web sockets here, and nothing to prepare
@@ -336,9 +318,11 @@ class Gate:
 
         async def headed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = {name for name, _ in message.get("headers", ())}
-                more = [one for one in self._headers if one[0] not in own]
-                message["headers"] = [*message.get("headers", ()), *more]
+                own = list(message.get("headers", ()))
+                named = {name for name, _ in own}
+                pairs = {**HEADERS, **self.headers}.items()
+                more = [(name.encode(), value.encode()) for name, value in pairs]
+                message["headers"] = [*own, *(one for one in more if one[0] not in named)]
             await send(message)
 
         try:
@@ -346,30 +330,30 @@ class Gate:
             _look_at_sender(scope)
             inside = self._opened(scope)
             self._look_at(scope)
-            await self._app(inside, receive, headed)
+            await self.app(inside, receive, headed)
         except Refused as refused:
-            await self._refusal(refused, scope["path"])(scope, receive, headed)
+            await self.refusal(refused, scope["path"])(scope, receive, headed)
         except Exception as error:  # a last net: no traceback reaches a browser
-            self._tell(error)
+            self.tell(error)
             words = f"An unforeseen failure ({type(error).__name__}): please report it."
-            await self._refusal(Refused(500, words), scope["path"])(scope, receive, headed)
+            await self.refusal(Refused(500, words), scope["path"])(scope, receive, headed)
 
     def _look_at_name(self, scope: Mapping[str, Any]) -> None:
         """Refuse another server's name, before anything else looks at the request."""
         names = [value for name, value in scope["headers"] if name == b"host"]
-        if len(names) != 1 or not self._hosts.knows(names[0].decode("latin-1")):
-            known = sorted(self._hosts.names)
+        if len(names) != 1 or not self.hosts.knows(names[0].decode("latin-1")):
+            known = sorted(self.hosts.names)
             raise Refused(
                 421,
                 "The request names another host. Open the address that was printed when the server "
-                f"started: it is one of {', '.join(known)}, port {self._hosts.port}.",
+                f"started: it is one of {', '.join(known)}, port {self.hosts.port}.",
             )
 
     def _opened(self, scope: Scope) -> Scope:
         """The request with the path behind the token; without it every request is refused alike."""
-        if self._token is None:
+        if self.token is None:
             return scope
-        path = self._token.behind(scope["path"])
+        path = self.token.behind(scope["path"])
         if path is None:
             raise Refused(
                 404,
@@ -379,17 +363,17 @@ class Gate:
         return {**scope, "path": path, "raw_path": path.encode()}
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
-        if scope["method"] not in self._methods:
+        if scope["method"] not in self.methods:
             raise Refused(
                 405,
-                f"Ask with {' or '.join(self._methods)}: received {scope['method'][:20]!r}.",
-                allow=", ".join(self._methods),
+                f"Ask with {' or '.join(self.methods)}: received {scope['method'][:20]!r}.",
+                allow=", ".join(self.methods),
             )
         length = len(scope["raw_path"]) + len(scope["query_string"])
-        if length > self._longest:
+        if length > self.longest:
             raise Refused(
                 414,
-                f"It has {length:,} letters, and at most {self._longest:,} are read. Ask for fewer "
+                f"It has {length:,} letters, and at most {self.longest:,} are read. Ask for fewer "
                 "values, or shorten the condition.",
             )
         if scope["method"] not in READING and not is_own(scope["headers"]):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 import duckdb
@@ -21,25 +21,11 @@ from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.reader.answers.columns import Column
 
-
-class Writable(Protocol):
-    """What an answer must be able to do to become a file."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Its columns in order."""
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Its rows."""
-
-    def to_json(self) -> str:
-        """The same as JSON."""
-
-    def to_csv(self) -> str:
-        """The same as CSV."""
+if TYPE_CHECKING:
+    from crowdtally.reader.answers.answer import AnswerTable
 
 
-SUFFIXES: Mapping[str, Callable[[Writable, Path], object]] = {
+SUFFIXES: Mapping[str, Callable[[AnswerTable, Path], object]] = {
     # The mark of "utf-8-sig" tells a spreadsheet that the bytes are UTF-8.
     ".csv": lambda answer, path: path.write_bytes(answer.to_csv().encode("utf-8-sig")),
     ".json": lambda answer, path: path.write_bytes(f"{answer.to_json()}\n".encode()),
@@ -61,7 +47,7 @@ def checked_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def written(answer: Writable, path: str | os.PathLike[str]) -> Path:
+def written(answer: AnswerTable, path: str | os.PathLike[str]) -> Path:
     target = checked_target(path)
     with new_file(target) as part:
         SUFFIXES[target.suffix.lower()](answer, part)

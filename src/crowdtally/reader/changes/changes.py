@@ -14,9 +14,9 @@ from crowdtally.core.numbers import Number, exact
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.format import Published
 from crowdtally.reader.answers.answer import AnswerList, AnswerRow
-from crowdtally.reader.axes import Axes, Mask
+from crowdtally.reader.axes import Axes, Floats, Mask
 from crowdtally.reader.changes.measured import POPULAR, Reading, read
-from crowdtally.reader.changes.significance import Discovered, Floats, Pair, discovered, pairs_of
+from crowdtally.reader.changes.significance import Discovered, Pair, discovered, pairs_of
 from crowdtally.reader.changes.words import change_line, change_table, printed, remarks
 from crowdtally.reader.estimates.estimator import is_bounded
 from crowdtally.reader.questions.chosen import how_many

@@ -18,8 +18,8 @@ from crowdtally.inference.facts import AutoFacts, Chosen
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.cumulants import Floats, cumulants
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, Mask
-from crowdtally.reader.changes.tails import Ints, Noise
+from crowdtally.reader.axes import Axes, Ints, Mask
+from crowdtally.reader.changes.tails import Noise
 from crowdtally.reader.estimates.cell_sums import Believed, Sampled, weighted_sum
 from crowdtally.reader.estimates.estimator import ReleaseView, is_bounded
 from crowdtally.reader.estimates.facts import MOST, counts, places, single_counts

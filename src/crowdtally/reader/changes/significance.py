@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
+from crowdtally.reader.axes import Floats, Ints
 from crowdtally.reader.changes.measured import Measured
 from crowdtally.reader.changes.tails import Errors, Noise, Sample, reach, tail
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def harmonic(size: int) -> float:

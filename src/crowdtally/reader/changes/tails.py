@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.laws.cumulants import Cumulants, Floats, Three
-
-Ints = NDArray[np.int64]
+from crowdtally.reader.axes import Ints
 
 _STEPS = 45
 _LIKELY = 2.0

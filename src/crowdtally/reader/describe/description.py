@@ -13,13 +13,7 @@ from crowdtally.core.numbers import show
 from crowdtally.format import Published, WithdrawalNote
 from crowdtally.format.manifest import Standing
 from crowdtally.laws.conversion import rounded_down
-from crowdtally.reader.describe.promise import (
-    at_most,
-    beliefs,
-    promise_lines,
-    remark_lines,
-    uncovered_lines,
-)
+from crowdtally.reader.describe import promise
 from crowdtally.reader.describe.protection import protection_lines
 from crowdtally.reader.describe.tables import course_lines, what_lines
 from crowdtally.reader.describe.words import whom_lines
@@ -103,7 +97,7 @@ def left_words(published: Published) -> str | None:
 def belief_after(published: Published) -> str | None:
     """What a belief of 50% about one person can become by all releases together, at most."""
     after = epsilon_after(published)
-    return None if after is None else at_most(after, Fraction(1, 2))
+    return None if after is None else promise.at_most(after, Fraction(1, 2))
 
 
 def _belief(published: Published) -> str:
@@ -122,10 +116,10 @@ _SECTIONS: tuple[tuple[str, str, _Lines], ...] = (
     ("from_whom", "From whom", whom_lines),
     ("steps", "How ε was spent, step by step", course_lines),
     ("protection", "How it is protected", protection_lines),
-    ("odds", "What ε means as odds", promise_lines),
-    ("remark", "A remark on so large an ε", remark_lines),
+    ("odds", "What ε means as odds", promise.promise_lines),
+    ("remark", "A remark on so large an ε", promise.remark_lines),
     ("spent", "What was spent", spending_lines),
-    ("not_covered", "What is not covered", uncovered_lines),
+    ("not_covered", "What is not covered", promise.uncovered_lines),
 )
 WIDTH = 88
 """Columns of a text whose reader is not known."""
@@ -171,7 +165,7 @@ class Description:
             "epsilon": show(promised.epsilon),
             "delta": show(promised.delta),
             "unit": promised.unit,
-            "beliefs": beliefs(promised.epsilon),
+            "beliefs": promise.beliefs(promised.epsilon),
             **{section.name: list(section.lines) for section in self.sections},
         }
 

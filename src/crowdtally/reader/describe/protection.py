@@ -10,14 +10,7 @@ from crowdtally.core.layout import HEAD, PAIRS, SIZES, SPLIT_HEAD, TOTAL
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
 from crowdtally.format import Published
-from crowdtally.format.manifest import (
-    AUTO,
-    DISTINCT,
-    STATED,
-    UNCUT,
-    BoundFacts,
-    TableFacts,
-)
+from crowdtally.format.manifest import AUTO, DISTINCT, STATED, UNCUT, BoundFacts, TableFacts
 from crowdtally.reader.describe.tables import counts, longer_rows
 from crowdtally.reader.describe.words import amount, listed, number, several, statement, who
 

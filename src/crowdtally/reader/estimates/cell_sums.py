@@ -20,10 +20,7 @@ from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.items import chances_among
 from crowdtally.laws.base import Combination, EmptyCell, NoiseLaw
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from crowdtally.reader.axes import Floats, Mask
 
 TRUE = "the true counts"
 """What an interval covers where what bounding left out was measured, or nothing was bounded."""

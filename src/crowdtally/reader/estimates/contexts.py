@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 
 from crowdtally.laws.base import NoiseLaw
-from crowdtally.reader.estimates.cell_sums import Believed, Floats, Ints, Mask, deviations
+from crowdtally.reader.axes import Floats, Ints, Mask
+from crowdtally.reader.estimates.cell_sums import Believed, deviations
 
 # Contexts have totals, and no table counts items in them: each has the overall ranking.
 

@@ -20,18 +20,9 @@ from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy
 from crowdtally.inference.items import ItemEstimates, estimate_items
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import of_variance
-from crowdtally.reader.axes import Axes, cells_of
+from crowdtally.reader.axes import Axes, Floats, Ints, Mask, cells_of
 from crowdtally.reader.estimates import cache
-from crowdtally.reader.estimates.cell_sums import (
-    BOUNDED,
-    TRUE,
-    Believed,
-    Floats,
-    Ints,
-    Mask,
-    Total,
-    together,
-)
+from crowdtally.reader.estimates.cell_sums import BOUNDED, TRUE, Believed, Total, together
 from crowdtally.reader.estimates.contexts import (
     AlikeContexts,
     Consistent,

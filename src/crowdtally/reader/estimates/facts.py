@@ -13,8 +13,7 @@ from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.auto_facts import Told, auto_facts
 from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy, Summary
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, AxisLookup
-from crowdtally.reader.estimates.cell_sums import Floats, Ints
+from crowdtally.reader.axes import Axes, AxisLookup, Floats, Ints
 
 
 def counts(published: Published, table: TableFacts) -> Floats:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.reader.axes import Axes, AxisLookup, Mask, Value
-from crowdtally.reader.estimates.cell_sums import Ints
+from crowdtally.reader.axes import Axes, AxisLookup, Ints, Mask, Value
 
 
 def several(wanted: object) -> Iterable[object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
 
@@ -17,17 +17,9 @@ from crowdtally.inference.items import estimate_items
 from crowdtally.inference.lifts import AMONG, Seen, found_lifts
 from crowdtally.laws.base import ONE_CELL, as_counts
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, Mask
+from crowdtally.reader.axes import Axes, Floats, Ints, Mask
 from crowdtally.reader.conditions import Stated
-from crowdtally.reader.estimates.cell_sums import (
-    BOUNDED,
-    TRUE,
-    Believed,
-    Floats,
-    Ints,
-    Sampled,
-    weighted_sum,
-)
+from crowdtally.reader.estimates.cell_sums import BOUNDED, TRUE, Believed, Sampled, weighted_sum
 from crowdtally.reader.estimates.estimator import LEVEL, NOISE, OfItems, ReleaseView, is_bounded
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.questions.chosen import chosen_contexts, how_many, places_of_items, several
@@ -165,23 +157,19 @@ _LIFTS = (
 )
 
 
-def pairs_table(axes: Axes) -> TableFacts:
-    item_axis(axes)
-    table = axes.published.table("pairs")
+def _beside(
+    view: ReleaseView, like: object, k: int, without: Ints, *, by: str, raw: bool
+) -> Recommendations:
+    """The k items that most go together with one: by count, or by lift."""
+    item, table = item_axis(view), view.published.table("pairs")
+    (place,) = places_of_items(item, [like]).tolist()
     if table is None:
         raise UsageError(
             "this release has no pairs of items, from which it could tell what is used together. "
             "One of `crowdtally release … --pairs --method sra:max-records=10` has them."
         )
-    return table
-
-
-def also(
-    view: ReleaseView, place: int, k: int, without: Ints, *, by: str, raw: bool
-) -> Recommendations:
-    """The k items that most go together with the item at a place: by count, or by lift."""
-    found = Partners.of(view, pairs_table(view), place)
-    left = np.ones(len(item_axis(view)), dtype=np.bool_)
+    found = Partners.of(view, table, place)
+    left = np.ones(len(item), dtype=np.bool_)
     left[without] = False
     left[place] = False
     k = min(k, int(left.sum()))
@@ -251,54 +239,41 @@ _SHOWN = 4
 """Values of one context that are named in words."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    k: object = 10
-    by: object = POPULAR
-    contexts: Mapping[str, object] = field(default_factory=dict)
-    """The value, or values, of each context that is named."""
-    without: object = ()
-    """Items that are left out."""
-    like: object = None
-    """The item that others go together with; None: none."""
-    raw: bool = False
-    """Whether noisy counts alone decide."""
-
-
-def recommend(view: ReleaseView, wanted: Wanted) -> Recommendations:
+def recommend(
+    view: ReleaseView,
+    k: object,
+    by: str,
+    contexts: Mapping[str, object],
+    *,
+    without: object,
+    like: object,
+    raw: bool,
+) -> Recommendations:
     """The k best items where the contexts have these values, or beside an item."""
-    k = how_many(wanted.k)
-    if wanted.by not in (POPULAR, SPECIAL):
-        suggestion = did_you_mean(str(wanted.by), (POPULAR, SPECIAL))
-        raise UsageError(
-            f"a list goes by what is popular or special, not {wanted.by!r}. {suggestion}"
-        )
-    if wanted.by == SPECIAL and wanted.raw:
+    k = how_many(k)
+    if by not in (POPULAR, SPECIAL):
+        suggestion = did_you_mean(str(by), (POPULAR, SPECIAL))
+        raise UsageError(f"a list goes by what is popular or special, not {by!r}. {suggestion}")
+    if by == SPECIAL and raw:
         raise UsageError(
             "what is special follows from estimates: leave out --raw (in Python raw=True), or ask "
             "--by popular."
         )
-    without = np.unique(places_of_items(item_axis(view), several(wanted.without)))
-    if wanted.like is not None:
-        return _beside(view, wanted, k, without)
-    box = chosen_contexts(view, wanted.contexts)
-    if wanted.by == SPECIAL:
-        found = special(view, k, box, without)
+    left_out = np.unique(places_of_items(item_axis(view), several(without)))
+    if like is not None:
+        if contexts:
+            raise UsageError(
+                "pairs of items are not counted in contexts: ask --like ITEM without --context (in "
+                "Python item=… alone)."
+            )
+        found = _beside(view, like, k, left_out, by=by, raw=raw)
+        return replace(found, where=f"beside {value_words(like)}")
+    box = chosen_contexts(view, contexts)
+    if by == SPECIAL:
+        found = special(view, k, box, left_out)
     else:
-        listed = top_in(view, k, box, raw=wanted.raw, without=without)
-        found = recommendations(listed, POPULAR)
+        found = recommendations(top_in(view, k, box, raw=raw, without=left_out), POPULAR)
     return replace(found, where=_words(view, box))
-
-
-def _beside(view: ReleaseView, wanted: Wanted, k: int, without: Ints) -> Recommendations:
-    if wanted.contexts:
-        raise UsageError(
-            "pairs of items are not counted in contexts: ask --like ITEM without --context (in "
-            "Python item=… alone)."
-        )
-    (place,) = places_of_items(item_axis(view), [wanted.like]).tolist()
-    found = also(view, place, k, without, by=str(wanted.by), raw=wanted.raw)
-    return replace(found, where=f"beside {value_words(wanted.like)}")
 
 
 def _words(axes: Axes, box: Mapping[str, Mask]) -> str:

@@ -12,8 +12,9 @@ from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.items import chances_among
 from crowdtally.inference.lifts import AMONG, FoundLifts, Seen, found_lifts
+from crowdtally.reader.axes import Floats, Ints, Mask
 from crowdtally.reader.conditions import Among, Stated, every
-from crowdtally.reader.estimates.cell_sums import Believed, Floats, Ints, Mask
+from crowdtally.reader.estimates.cell_sums import Believed
 from crowdtally.reader.estimates.estimator import OfItems, ReleaseView
 from crowdtally.reader.questions.recommendations import (
     SPECIAL,

@@ -20,14 +20,12 @@ from crowdtally.reader.conditions import (
     Among,
     Box,
     Condition,
-    Every,
     Labelled,
-    Some,
     Stated,
     all_of,
     boxes,
-    every,
     parse,
+    replaced,
     some,
 )
 from crowdtally.reader.estimates.cell_sums import BOUNDED, Total
@@ -284,17 +282,8 @@ def _mirrored(condition: Condition, lists: Sequence[AxisLookup]) -> Condition:
     first, second = (axis.name for axis in lists)
     other = {first: second, second: first}
 
-    def swapped(part: Condition) -> Condition:
-        match part:
-            case Among(axis, mask):
-                return Among(other[axis], mask)
-            case Every(parts):
-                return every(map(swapped, parts))
-            case Some(parts):
-                return some(map(swapped, parts))
-        return part
-
-    return some([condition, swapped(condition)])
+    swapped = replaced(condition, lambda test: Among(other[test.axis], test.mask))
+    return some([condition, swapped])
 
 
 def _with_itself(box: Box, lists: Sequence[AxisLookup]) -> int:

@@ -18,8 +18,8 @@ from crowdtally.inference.mixing import FEW
 from crowdtally.inference.posterior import flat_posterior
 from crowdtally.laws.base import as_counts
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, AxisLookup, Mask
-from crowdtally.reader.estimates.cell_sums import TRUE, Believed, Floats, Ints
+from crowdtally.reader.axes import Axes, AxisLookup, Floats, Ints, Mask
+from crowdtally.reader.estimates.cell_sums import TRUE, Believed
 from crowdtally.reader.estimates.estimator import LEVEL, NOISE, ReleaseView
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.estimates.facts import counts, places

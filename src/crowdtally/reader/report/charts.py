@@ -14,6 +14,7 @@ from crowdtally.reader.report.facts import Facts, Step
 from crowdtally.web.charts import PALETTE, Chart, label
 from crowdtally.web.pages import Shown, between, chance, grouped, percent, value
 
+_INK, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "accent", "other"))
 WIDTH = 270
 _ROW = 22
 LONGEST = 22
@@ -72,7 +73,6 @@ _FEW = 10
 DARKEST = 0.45
 """The most that a cell is filled: its number stays readable on it."""
 _ACROSS = 8
-_MAP_INK, _MAP_SOFT, _MAP_ACCENT = (PALETTE[name] for name in ("ink", "soft", "accent"))
 
 
 def heat_figure(
@@ -92,10 +92,10 @@ def heat_figure(
                            "domain": False}},
         },
         "layer": [
-            {"mark": {"type": "rect", "color": _MAP_ACCENT},
+            {"mark": {"type": "rect", "color": _ACCENT},
              "encoding": {"fillOpacity": {"field": "estimate", "type": "quantitative",
                           "legend": None, "scale": {"range": [0.03, DARKEST], "clamp": True}}}},
-            {"mark": {"type": "text", "color": _MAP_INK, "fontSize": 10},
+            {"mark": {"type": "text", "color": _INK, "fontSize": 10},
              "encoding": {"text": {"field": "text", "type": "nominal"}}},
         ],
     }  # fmt: skip
@@ -167,9 +167,6 @@ def short(number: float) -> str:
             scaled = number / unit
             return f"{scaled:.0f}{sign}" if abs(scaled) >= 9.95 else f"{scaled:.1f}{sign}"
     return f"{round(number)}"
-
-
-_INK, _SOFT, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "soft", "accent", "other"))
 
 
 def steps_chart(steps: Sequence[Step]) -> Chart | None:

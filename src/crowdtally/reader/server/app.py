@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -90,7 +91,7 @@ class Explorer:
         numerals = of_reader(request.headers.get("accept-language", ""))
 
         def work() -> Response:
-            with written_as(numerals), _Refusing(self._folders):
+            with written_as(numerals), _refusing(self._folders):
                 return task()
 
         return await self.work.run(work)
@@ -204,38 +205,27 @@ def _nothing_asked(request: Request) -> None:
         raise Refused(400, str(error)) from None
 
 
-class _Refusing:
-    """Context manager: what is wrong with a question becomes a page that says so.
+@contextmanager
+def _refusing(folders: Mapping[str, str]) -> Iterator[None]:
+    """Refuse what is wrong with a question; messages have names instead of ``folders``."""
 
-    Args:
-        folders: what messages say instead of each.
-    """
-
-    def __init__(self, folders: Mapping[str, str]) -> None:
-        self._folders = folders
-
-    def _words(self, error: BaseException) -> str:
+    def refused(status: int, error: Exception, advice: str = "") -> Refused:
         found = str(error)
-        for folder, name in self._folders.items():
+        for folder, name in folders.items():
             found = found.replace(folder, name)
-        return found
+        return Refused(status, f"{found}{advice}")
 
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        match error:
-            case TooMuchError():
-                raise Refused(422, self._words(error)) from None
-            case UsageError():
-                raise Refused(400, self._words(error)) from None
-            case InputError():  # a file was damaged, or is gone
-                raise Refused(
-                    410,
-                    f"{self._words(error)} Put the folder right and load the page again, or serve "
-                    "what is there now anew.",
-                ) from None
-            case CrowdtallyError() | MemoryError() | OSError():
-                raise Refused(409, "The machine could not do it now: try again.") from None
+    try:
+        yield
+    except TooMuchError as error:
+        raise refused(422, error) from None
+    except UsageError as error:
+        raise refused(400, error) from None
+    except InputError as error:  # a file was damaged, or is gone
+        advice = " Put the folder right and load the page again, or serve what is there now anew."
+        raise refused(410, error, advice) from None
+    except (CrowdtallyError, MemoryError, OSError):
+        raise Refused(409, "The machine could not do it now: try again.") from None
 
 
 def _about(opened: Opened) -> dict[str, str]:

@@ -19,17 +19,10 @@ from crowdtally.reader.questions.top import top_in
 from crowdtally.reader.questions.top_list import TopItem, TopList
 from crowdtally.reader.report.answers import Asking, Distribution, HeatMap
 from crowdtally.reader.report.charts import Figure, heat_figure, short, spread_figure
+from crowdtally.reader.server import view as shared
 from crowdtally.reader.server.parameters import FEW, Asked, Parameter, choices, texts
 from crowdtally.reader.server.releases import LONGEST_SEARCH, Opened, folded, searched
-from crowdtally.reader.server.view import (
-    MOST_ROWS,
-    PAGE,
-    View,
-    has_items,
-    how_many,
-    item_table,
-    paging,
-)
+from crowdtally.reader.server.view import MOST_ROWS, PAGE, View, has_items
 from crowdtally.web.charts import Chart
 from crowdtally.web.pages import between, grouped, value
 
@@ -47,11 +40,9 @@ _MOST = 24
 def _matching(opened: Opened, asked: Asked, first: int, count: int) -> TopList:
     source, text = opened.source, asked.text("q", "") or ""
     places = np.array(opened.index.found(text, first, count), dtype=np.int64)
-    found = top_in(source.view, max(count, 1), {}, only=places)
-    if source.labels is not None:
-        found = found.with_labels(source.labels)
-    rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
-    return replace(found, rows=rows)
+    return shared.ranked_from(
+        first, source.labelled(top_in(source.view, max(count, 1), {}, only=places))
+    )
 
 
 def _search_answer(opened: Opened, asked: Asked) -> TopList:
@@ -68,9 +59,9 @@ def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         found = replace(listed, rows=listed.rows[:PAGE])
     return {
         "found": None if found is None or not found.rows else
-        item_table(opened, found, "found, the largest first"),
+        shared.item_table(opened, found, "found, the largest first"),
         "contexts": [] if not text else list(_values(opened, text)),
-        "paging": paging(asked, number, more),
+        "paging": shared.paging(asked, number, more),
         "items": len(opened.item),
         "download": asked.query(k=PAGE),
     }  # fmt: skip
@@ -95,7 +86,7 @@ SEARCH = View(
     _search_page,
     (_Q, _PAGE),
     _search_answer,
-    (_Q, how_many(), _PAGE),
+    (_Q, shared.how_many(), _PAGE),
     schema_of(TopItem, many=True),
     None,
     has_items,

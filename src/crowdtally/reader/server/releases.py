@@ -23,8 +23,7 @@ from crowdtally.core import files
 from crowdtally.core.deadline import Patience, having, stoppable
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.format import Published
-from crowdtally.reader.axes import AxisLookup
-from crowdtally.reader.estimates.cell_sums import Ints
+from crowdtally.reader.axes import AxisLookup, Ints
 from crowdtally.reader.page_parts import Source
 from crowdtally.reader.questions.top import item_axis
 from crowdtally.reader.release import Release

@@ -13,14 +13,12 @@ from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.answers.columns import schema_of
 from crowdtally.reader.changes.changes import OF, Change, ChangeList
 from crowdtally.reader.changes.changes import changes as compare
-from crowdtally.reader.page_parts import special_numbers
-from crowdtally.reader.questions.recommendations import POPULAR, Recommendations
 from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.charts import top_numbers
 from crowdtally.reader.server.parameters import Asked, Parameter, choices, texts, where_words
 from crowdtally.reader.server.releases import Opened, Shelf
 from crowdtally.web.charts import Chart
-from crowdtally.web.pages import Shown, between, chance, grouped, value
+from crowdtally.web.pages import Shown, between, grouped, value
 
 PAGE = 50
 MOST_ROWS = 1000
@@ -71,16 +69,6 @@ def has_items(opened: Opened) -> bool:
     return opened.source.has_items
 
 
-def is_raw(asked: Asked) -> bool:
-    return asked.choice("raw", ("no", "yes")) == "yes"
-
-
-@dataclass(frozen=True)
-class Sorting:
-    by: str
-    raw: bool
-
-
 @dataclass(frozen=True)
 class Paging:
     number: int
@@ -99,38 +87,17 @@ def item_links(items: Sequence[object]) -> list[str]:
     return [f"item?{urlencode({'item': str(one)})}" for one in items]
 
 
+def ranked_from(first: int, found: TopList) -> TopList:
+    """The list with ranks in its own order, after the ``first`` ones."""
+    rows = (replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
+    return replace(found, rows=tuple(rows))
+
+
 def item_table(opened: Opened, found: TopList, where: str) -> Shown:
     """A list of items with all that is known of each, each leading to its own page."""
     links = item_links([row.item for row in found.rows])
     shown = top_numbers(found, opened.source.name)
     return replace(shown, caption=f"Items {where}".strip(), links=links)
-
-
-def linked_special(opened: Opened, found: Recommendations) -> Shown | None:
-    name = opened.source.name
-    if found.by != POPULAR:
-        shown = special_numbers(found, name, found.where)
-        special = [row.item for row in found.rows if row.lift is not None and row.lift > 1]
-        return None if shown is None else replace(shown, links=item_links(special))
-    rows = [
-        (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
-            chance(row.chance_in_top),
-            grouped(row.count),
-        )
-        for row in found.rows
-    ]
-    if not rows:
-        return None
-    heads = (
-        "Item", "Rank", f"Estimate there ({found.counted})", "95% interval",
-        f"Chance to be in the top {found.k}", "Noisy count there",
-    )  # fmt: skip
-    caption = f"What is popular {found.where}".strip()
-    return Shown(caption, heads, rows, links=item_links([row.item for row in found.rows]))
 
 
 # Two releases side by side: their lists, and what changed.

@@ -19,26 +19,8 @@ from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import spread_figure
 from crowdtally.reader.report.page import page as report_page
 from crowdtally.reader.report.page import pairs_table
-from crowdtally.reader.site.site import (
-    CONTEXTS,
-    DOWNLOADS,
-    LISTS,
-    METADATA,
-    OVERVIEW,
-    RELEASE,
-    REPORT,
-    SEARCH,
-    TOP,
-    Download,
-    Group,
-    Place,
-    Site,
-    copy_release,
-    linked_data,
-    listed,
-    new_folder,
-    released,
-)
+from crowdtally.reader.site import site as parts
+from crowdtally.reader.site.site import Download, Group, Place, Site
 from crowdtally.web.pages import NO_NUMBER, Shown, between, grouped, moment, value
 
 
@@ -155,7 +137,7 @@ def _pages(site: Site) -> Iterator[tuple[str, str]]:
     if not site.groups:  # the values stand together on one page
         for spread in site.facts.distributions:
             for one in spread.values:
-                yield f"{value(spread.name, 40)} = {value(one.value, 40)}", CONTEXTS
+                yield f"{value(spread.name, 40)} = {value(one.value, 40)}", parts.CONTEXTS
 
 
 FEW = 31
@@ -193,7 +175,7 @@ def overview_page(site: Site, linked: Mapping[str, Any]) -> str:
     top = None if site.facts.top is None else top_picture(site.facts.top, site.source.name, "")
     spreads = [] if top is not None else _spreads(site)
     return _page(
-        site, "overview.html", OVERVIEW, site.title, linked=linked, top=top, spreads=spreads,
+        site, "overview.html", parts.OVERVIEW, site.title, linked=linked, top=top, spreads=spreads,
         groups=[group_links(group, FEW) for group in site.groups],
     )  # fmt: skip
 
@@ -201,8 +183,9 @@ def overview_page(site: Site, linked: Mapping[str, Any]) -> str:
 def top_page(site: Site, lists: Lists) -> str:
     pairs = pairs_table(site.facts, site.source.name)
     return _page(
-        site, "list.html", TOP, "Top list", where="", beside=(None, None), whole=site.facts.whole,
-        pairs=pairs, number="", **_shown(site, lists, ""), download=f"{LISTS}/top.csv",
+        site, "list.html", parts.TOP, "Top list", where="", beside=(None, None), number="",
+        whole=site.facts.whole, pairs=pairs, **_shown(site, lists, ""),
+        download=f"{parts.LISTS}/top.csv",
     )  # fmt: skip
 
 
@@ -215,7 +198,7 @@ def context_page(site: Site, group: Group, place: Place, lists: Lists) -> str:
         site, "list.html", place.file, f"Where {where}", where=where, beside=beside,
         number=f"Number {grouped(number)} of {grouped(many)} in the order of the list.",
         whole=site.source.whole(place.context), pairs=None, **_shown(site, lists, where),
-        download=f"{LISTS}/{place.name}.csv",
+        download=f"{parts.LISTS}/{place.name}.csv",
     )  # fmt: skip
 
 
@@ -257,8 +240,8 @@ def contexts_page(site: Site) -> str:
         group_table(group, [site.source.whole(place.context) for place in group.places])
         for group in site.groups
     ]
-    title = dict(site.menu)[CONTEXTS]
-    return _page(site, "contexts.html", CONTEXTS, title, spreads=_spreads(site), tables=tables)
+    title, spreads = dict(site.menu)[parts.CONTEXTS], _spreads(site)
+    return _page(site, "contexts.html", parts.CONTEXTS, title, spreads=spreads, tables=tables)
 
 
 def _spreads(site: Site) -> list[Any]:
@@ -271,7 +254,7 @@ def _spreads(site: Site) -> list[Any]:
 def search_page(site: Site) -> str:
     index = index_of(site)
     known = _known(site, len(index.items))
-    return _page(site, "search.html", SEARCH, "Search", index=index, known=known)
+    return _page(site, "search.html", parts.SEARCH, "Search", index=index, known=known)
 
 
 def _known(site: Site, items: int) -> str:
@@ -289,12 +272,14 @@ def _known(site: Site, items: int) -> str:
 
 
 def downloads_page(site: Site, files: Sequence[Download]) -> str:
-    return _page(site, "downloads.html", DOWNLOADS, "Downloads", table=download_table(files))
+    return _page(site, "downloads.html", parts.DOWNLOADS, "Downloads", table=download_table(files))
 
 
 def metadata_page(site: Site, linked: Mapping[str, Any], files: Sequence[Download]) -> str:
     said, table = _said(site), download_table([one for one in files if one.is_metadata])
-    return _page(site, "metadata.html", METADATA, "Metadata", linked=linked, said=said, table=table)
+    return _page(
+        site, "metadata.html", parts.METADATA, "Metadata", linked=linked, said=said, table=table
+    )
 
 
 def _said(site: Site) -> list[tuple[str, str]]:
@@ -319,7 +304,7 @@ def write_site(source: Source, target: Path) -> Path:
     """Write the site of a release to a new folder, whole or not at all."""
     needs("jinja2", "a site", "report")
     needs("vl_convert", "a site", "report")
-    with new_folder(target) as folder:
+    with parts.new_folder(target) as folder:
         _Writing(Site.of(source), folder).run()
     return target
 
@@ -332,34 +317,36 @@ class _Writing:
 
     def run(self) -> None:
         site, published = self.site, self.site.source.published
-        copy_release(published, self.folder / RELEASE)
-        self.files += released(published, self.folder, RELEASE)
+        parts.copy_release(published, self.folder / parts.RELEASE)
+        self.files += parts.released(published, self.folder, parts.RELEASE)
         if site.has_lists:
-            (self.folder / LISTS).mkdir()
+            (self.folder / parts.LISTS).mkdir()
         self._write("report.json", f"{site.facts.to_json()}\n")
-        self.files.append(listed(self.folder, "report.json", "The facts of the privacy report."))
-        linked = linked_data(published, RELEASE)
-        self._write(OVERVIEW, overview_page(site, linked))
+        self.files.append(
+            parts.listed(self.folder, "report.json", "The facts of the privacy report.")
+        )
+        linked = parts.linked_data(published, parts.RELEASE)
+        self._write(parts.OVERVIEW, overview_page(site, linked))
         if site.facts.top is not None:
             lists = Lists.of(site, {})
-            self._list(f"{LISTS}/top.csv", lists.listed, "The top list")
-            self._write(TOP, top_page(site, lists))
+            self._list(f"{parts.LISTS}/top.csv", lists.listed, "The top list")
+            self._write(parts.TOP, top_page(site, lists))
         for name, text in self._contexts():
             self._write(name, text)
         if site.has_names:
-            self._write(SEARCH, search_page(site))
-        self._write(REPORT, report_page(site.facts, home=OVERVIEW))
-        self._write(METADATA, metadata_page(site, linked, self.files))
-        self._write(DOWNLOADS, downloads_page(site, self.files))
+            self._write(parts.SEARCH, search_page(site))
+        self._write(parts.REPORT, report_page(site.facts, home=parts.OVERVIEW))
+        self._write(parts.METADATA, metadata_page(site, linked, self.files))
+        self._write(parts.DOWNLOADS, downloads_page(site, self.files))
 
     def _contexts(self) -> Iterator[tuple[str, str]]:
         site = self.site
         if site.has_contexts:
-            yield CONTEXTS, contexts_page(site)
+            yield parts.CONTEXTS, contexts_page(site)
         for group in site.groups:
             for place in group.places:
                 lists, where = Lists.of(site, place.context), place_words(place)
-                path = f"{LISTS}/{place.name}"
+                path = f"{parts.LISTS}/{place.name}"
                 self._list(f"{path}.csv", lists.listed, f"What is popular where {where}")
                 self._list(f"{path}-special.csv", lists.special, f"What is special where {where}")
                 yield place.file, context_page(site, group, place, lists)
@@ -367,7 +354,7 @@ class _Writing:
     def _list(self, path: str, found: AnswerTable | None, words: str) -> None:
         if found is not None:
             self._write(path, found.to_csv())
-            self.files.append(listed(self.folder, path, f"{words}, as CSV."))
+            self.files.append(parts.listed(self.folder, path, f"{words}, as CSV."))
 
     def _write(self, name: str, text: str) -> None:
         (self.folder / name).write_bytes(text.encode())

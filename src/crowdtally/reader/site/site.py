@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
@@ -37,47 +38,28 @@ def refuse_taken(target: Path) -> None:
         raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
 
 
-class new_folder:
-    """Context manager: a folder beside ``target`` that gets its name at the end, or goes."""
-
-    def __init__(self, target: Path) -> None:
-        refuse_taken(target)
-        self._target = target
-        self._part = target.parent.resolve() / f".{secrets.token_hex(8)}.part"
-
-    def __enter__(self) -> Path:
-        try:
-            self._part.mkdir()
-        except OSError as error:
-            raise _unwritable(self._target, error) from error
-        return self._part
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
-        try:
-            if kind is None:
-                self._name()
-        except OSError as failed:
-            raise _unwritable(self._target, failed) from failed
-        finally:
-            shutil.rmtree(self._part, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise _unwritable(self._target, error) from error
-
-    def _name(self) -> None:
-        for folder, _, files in os.walk(self._part):
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A folder beside ``target`` that gets its name at the end, or goes."""
+    refuse_taken(target)
+    part = target.parent.resolve() / f".{secrets.token_hex(8)}.part"
+    try:
+        part.mkdir()
+        yield part
+        for folder, _, files in os.walk(part):
             for name in files:
                 durable.flush(Path(folder, name))
             durable.flush(Path(folder))
-        refuse_taken(self._target)  # a rename would take the place of an empty folder
-        os.rename(self._part, self._target)
-        durable.flush(self._target.parent)
-
-
-def _unwritable(target: Path, error: OSError) -> CrowdtallyError:
-    return CrowdtallyError(
-        f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
-        "Check the path, its permissions and the free space."
-    )
+        refuse_taken(target)  # a rename would take the place of an empty folder
+        os.rename(part, target)
+        durable.flush(target.parent)
+    except OSError as error:
+        raise CrowdtallyError(
+            f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
+            "Check the path, its permissions and the free space."
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 CROISSANT = "croissant.json"
@@ -225,8 +207,7 @@ class Site:
     @property
     def first(self) -> TopList | None:
         """The largest items of all, with their labels; None where there is no such list."""
-        found, labels = self.facts.top, self.source.labels
-        return found if found is None or labels is None else found.with_labels(labels)
+        return None if self.facts.top is None else self.source.labelled(self.facts.top)
 
     @property
     def has_contexts(self) -> bool:
