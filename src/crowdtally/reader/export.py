@@ -153,7 +153,10 @@ def yaml(entries: Iterable[Entry], comment: str) -> str:
 
 
 def _comment(words: str, indent: str) -> list[str]:
-    start = f"{indent}{_ASIDE}"
+    return _wrapped(words, f"{indent}{_ASIDE}")
+
+
+def _wrapped(words: str, start: str) -> list[str]:
     return textwrap.wrap(
         words, _WIDTH, initial_indent=start, subsequent_indent=start,
         break_long_words=False, break_on_hyphens=False,
@@ -188,12 +191,8 @@ def _text(key: str, text: str, indent: str) -> Iterator[str]:
     if len(line) <= _WIDTH or not text.isprintable() or " ".join(text.split()) != text:
         yield line
         return
-    inside = indent + _STEP
     yield f"{indent}{key}: >-"
-    yield from textwrap.wrap(
-        text, _WIDTH, initial_indent=inside, subsequent_indent=inside,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+    yield from _wrapped(text, indent + _STEP)
 
 
 def quoted(text: str) -> str:

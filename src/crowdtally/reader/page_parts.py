@@ -20,9 +20,9 @@ from crowdtally.reader.questions.special import special
 from crowdtally.reader.questions.sum import Sum, stated_by, sum_over
 from crowdtally.reader.questions.top import top_in
 from crowdtally.reader.questions.top_list import TopList
-from crowdtally.reader.report.charts import Figure, Name, top_figure
+from crowdtally.reader.report.charts import Figure, Name, item_cells, top_figure
 from crowdtally.reader.report.facts import Facts, facts_of
-from crowdtally.web.pages import NO_NUMBER, Shown, between, chance, grouped, value
+from crowdtally.web.pages import NO_NUMBER, Shown, chance, grouped, value
 
 List = TypeVar("List", bound=AnswerList[Any])
 Context = Mapping[str, object]
@@ -100,10 +100,7 @@ def further(found: TopList, first: int, name: Name, where: str) -> Shown | None:
     noisy = any(row.count is not None for row in found.rows)
     rows = [
         (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
+            *item_cells(row, name),
             *[grouped(row.count)] * noisy,
             "above" if row.above_floor else "not above",
         )

@@ -344,12 +344,18 @@ def _rows(
         whole = pairs[0].later.whole
         unit = 100 / (1.0 if whole is None else whole.value)
     order = np.lexsort((-np.abs(change), found.q_values))[:most]
-    items = axes.by_name[axes.published.domain.lists[0].name].axis.values
-    return tuple(
-        _row(rank, one, items[found.lines[one]], readings, pairs, found,
-             tuple(part[one] * unit for part in (change, low, high)))
-        for rank, one in enumerate(order.tolist(), start=1)
-    )  # fmt: skip
+    items = axes.by_name[axes.published.domain.lists[0].name].axis.values[found.lines].tolist()
+    rows = list[Change]()
+    for rank, one in enumerate(order.tolist(), start=1):
+        line, pair = int(found.lines[one]), pairs[int(found.ways[one])]
+        before, after = (_believed(reading, line) for reading in readings)
+        rows.append(Change(
+            rank, items[one], "rose" if found.rose[one] else "fell", *before, *after,
+            float(change[one] * unit), _number(low[one] * unit), _number(high[one] * unit),
+            float(found.p_values[one]), float(found.q_values[one]),
+            _number(pair.earlier.counts[line]), _number(pair.later.counts[line]),
+        ))  # fmt: skip
+    return tuple(rows)
 
 
 def _measured(pairs: Sequence[Pair], found: Discovered) -> tuple[Floats, Floats, Floats]:
@@ -367,26 +373,6 @@ def _measured(pairs: Sequence[Pair], found: Discovered) -> tuple[Floats, Floats,
             change[here] = sign * values[lines]
             low[here], high[here] = (near, far) if up else (far, near)
     return change, low, high
-
-
-def _row(
-    rank: int,
-    one: int,
-    item: object,
-    readings: Sequence[Reading],
-    pairs: Sequence[Pair],
-    found: Discovered,
-    changed: tuple[float, ...],
-) -> Change:
-    line, pair = int(found.lines[one]), pairs[int(found.ways[one])]
-    before, after = (_believed(reading, line) for reading in readings)
-    return Change(
-        rank, item.item() if isinstance(item, np.generic) else item,  # type: ignore[arg-type]
-        "rose" if found.rose[one] else "fell", *before, *after,
-        float(changed[0]), _number(changed[1]), _number(changed[2]),
-        float(found.p_values[one]), float(found.q_values[one]),
-        _number(pair.earlier.counts[line]), _number(pair.later.counts[line]),
-    )  # fmt: skip
 
 
 def _believed(reading: Reading, line: int) -> tuple[float | None, float | None, float | None]:

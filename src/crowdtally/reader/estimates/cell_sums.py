@@ -18,7 +18,7 @@ from crowdtally.core.deadline import go_on
 from crowdtally.core.hierarchy import Sketching
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
-from crowdtally.inference.items import chances_among
+from crowdtally.inference.items import ItemEstimates, chances_among
 from crowdtally.laws.base import Combination, EmptyCell, NoiseLaw
 from crowdtally.reader.axes import Floats, Mask
 
@@ -40,6 +40,10 @@ class Believed:
     deviation: Floats
     own: Floats
     """The part of it that is the count's own; the rest is an error that all counts share."""
+
+    @classmethod
+    def of(cls, found: ItemEstimates) -> Believed:
+        return cls(found.mean, found.median, found.low, found.high, found.deviation, found.own)
 
     def __len__(self) -> int:
         return len(self.mean)

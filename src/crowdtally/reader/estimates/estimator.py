@@ -17,7 +17,7 @@ from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.auto import AutoEstimates, estimate_auto
 from crowdtally.inference.auto_cells import CellEstimates, estimate_cells
 from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy
-from crowdtally.inference.items import ItemEstimates, estimate_items
+from crowdtally.inference.items import estimate_items
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import of_variance
 from crowdtally.reader.axes import Axes, Floats, Ints, Mask, cells_of
@@ -161,7 +161,7 @@ class ReleaseView(Axes):
             found, every = self.auto[1].items, self.auto[1].total
             ends = (every.mean, every.deviation, every.low, every.high)
             total = Total(*map(float, ends))
-            return cache.Made(_believed(found), found.calibrated, total)
+            return cache.Made(Believed.of(found), found.calibrated, total)
         law = table.law
         if self._both is not None:
             law = of_variance(self._both.item_variance, law.unit)
@@ -171,7 +171,7 @@ class ReleaseView(Axes):
         items = estimate_items(facts, LEVEL)
         error = law.std(Combination.of_cells(items.size))
         total = Total.normal(float(items.mean.sum()), error, LEVEL)
-        return cache.Made(_believed(items), items.calibrated, total)
+        return cache.Made(Believed.of(items), items.calibrated, total)
 
     @cached_property
     def auto(self) -> tuple[AutoFacts, AutoEstimates] | None:
@@ -215,7 +215,7 @@ class ReleaseView(Axes):
         if self._both is not None and self.base is not None and self.items is not None:
             return shrink(self.items.believed, self._both.contexts, self._both.context_variance)
         facts = table_facts(self.published, edges, self.axes_of(edges))
-        return _believed(estimate_items(facts, LEVEL))
+        return Believed.of(estimate_items(facts, LEVEL))
 
     @cached_property
     def cells(self) -> CellEstimates | None:
@@ -236,7 +236,7 @@ class ReleaseView(Axes):
         """Of every item, summed over the contexts of a mask; None where none can be given."""
         if self.published.auto is not None:
             if self.cells is not None:
-                return _believed(self.cells.column(mask))
+                return Believed.of(self.cells.column(mask))
             return None if self.alike is None else self.alike.column(mask, LEVEL)
         found = self._edges
         if found is None or isinstance(found, InContexts):
@@ -283,10 +283,6 @@ class ReleaseView(Axes):
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         return cells_of(box, self.contexts.values())
-
-
-def _believed(found: ItemEstimates) -> Believed:
-    return Believed(found.mean, found.median, found.low, found.high, found.deviation, found.own)
 
 
 def _columns(found: Believed, mask: Mask) -> Believed:

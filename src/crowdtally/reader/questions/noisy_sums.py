@@ -24,7 +24,7 @@ from crowdtally.format import Published
 from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination, as_counts
 from crowdtally.reader import tables
-from crowdtally.reader.axes import AxisLookup, Mask
+from crowdtally.reader.axes import Axes, AxisLookup, Mask
 from crowdtally.reader.conditions import Box
 from crowdtally.reader.estimates.cell_sums import Estimate, Sampled, sketch_sum, weighted_sum
 from crowdtally.reader.estimates.facts import short_rows
@@ -226,19 +226,13 @@ class Answer:
     """How many cells it is the sum of, where the release itself found its cells."""
 
 
-def answer_from(
-    table: TableFacts,
-    published: Published,
-    lists: Sequence[AxisLookup],
-    found: Sequence[Box],
-    cells: int,
-) -> Answer:
+def answer_from(axes: Axes, table: TableFacts, found: Sequence[Box], cells: int) -> Answer:
     """The sum over some boxes of a table, which hold so many cells of the domain."""
-    own = _of_one_table(table, published, lists, found, cells)
-    short = short_rows(published, table)
+    own = _of_one_table(axes, table, found, cells)
+    short = short_rows(axes.published, table)
     if short is None:
         return own
-    other = _of_one_table(short, published, lists, found, cells)
+    other = _of_one_table(axes, short, found, cells)
     value = own.estimate.value + other.estimate.value
     error = hypot(own.estimate.standard_error, other.estimate.standard_error)
     both = replace(own.estimate, value=value, standard_error=error)
@@ -249,13 +243,8 @@ def answer_from(
     return Answer(both, hypot(own.reach, other.reach))
 
 
-def _of_one_table(
-    table: TableFacts,
-    published: Published,
-    lists: Sequence[AxisLookup],
-    found: Sequence[Box],
-    cells: int,
-) -> Answer:
+def _of_one_table(axes: Axes, table: TableFacts, found: Sequence[Box], cells: int) -> Answer:
+    published, lists = axes.published, axes.axes_of(table)
     path = published.path(table)
     if table.transform.kind == "sketch":
         return _from_sketch(table, path, lists, found, cells)
@@ -268,7 +257,8 @@ def _of_one_table(
     value: float | None = _held_sum(table, path, lists, found)
     if value is None:
         value = sum(tables.total(path, question.rows) for question in questions)
-    return _from_all(table, published, value, questions, of)
+    answer = _with_noise(table, published, value, of)
+    return answer if all(one.unweighted for one in questions) else Answer(answer.estimate)
 
 
 def _held_sum(
@@ -292,18 +282,10 @@ def _sum_within(grid: NDArray[np.int64], lists: Sequence[AxisLookup], box: Box) 
     return int(grid.sum())
 
 
-def _from_all(
-    table: TableFacts,
-    published: Published,
-    value: float,
-    questions: Sequence[Summed],
-    of: Combination,
-) -> Answer:
-    """From a table of which every listed cell, node or coefficient was published."""
+def _with_noise(table: TableFacts, published: Published, value: float, of: Combination) -> Answer:
+    """A sum of published counts, of which nothing is unknown but their noise."""
     law = table.law
     estimate = Estimate(value, law.std(of), _dense_words(table, published))
-    if not all(question.unweighted for question in questions):
-        return Answer(estimate)
     return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit))
 
 
@@ -318,10 +300,8 @@ def _from_found(
             "no cell that was released satisfies the condition: each of them has a noisy number of "
             f"users below the threshold, {table.discovery_threshold}, or none at all."
         )
-    law, of = table.law, Combination.of_cells(cells)
     value = sum(int(counts.sum(dtype=object)) for counts in found)
-    estimate = Estimate(value, law.std(of), _dense_words(table, published))
-    return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit), cells=cells)
+    return replace(_with_noise(table, published, value, Combination.of_cells(cells)), cells=cells)
 
 
 def _dense_words(table: TableFacts, published: Published) -> str:

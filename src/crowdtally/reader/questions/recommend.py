@@ -71,8 +71,7 @@ class Partners:
         else:
             kept = Summary(where - (where > place), values, table.law, table.summary.keeping)
             facts = ItemFacts(len(item) - 1, summary=kept)
-        made = estimate_items(facts, LEVEL)
-        parts = (made.mean, made.median, made.low, made.high, made.deviation, made.own)
+        parts = Believed.of(estimate_items(facts, LEVEL)).parts()
         believed = Believed(*(np.insert(part, place, 0.0) for part in parts))
         return cls(view, table, place, where, values, believed)
 

@@ -56,17 +56,13 @@ def noise_only(answer: Answer) -> BelievedSum:
 
 
 def believed_sum(
-    view: ReleaseView,
-    table: TableFacts,
-    lists: Sequence[AxisLookup],
-    found: Sequence[Box],
-    answer: Answer,
+    view: ReleaseView, table: TableFacts, found: Sequence[Box], answer: Answer
 ) -> BelievedSum | None:
     """From the estimates of a table's cells; None where it has none.
 
     A tree is not asked cell by cell: its own nodes make a better sum.
     """
-    of_items = view.items
+    of_items, lists = view.items, view.axes_of(table)
     if of_items is None or table.transform.kind != "none" or table.kind.is_pairs:
         return None
     cells = sum(prod(_sizes(box, lists)) for box in found)
@@ -210,10 +206,10 @@ def sum_over(view: ReleaseView, stated: Stated) -> Sum:
         # Each unordered pair was counted in both orders, and a pair with itself is none.
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     _refuse_none(cells)
-    answer = answer_from(table, view.published, lists, found, cells)
+    answer = answer_from(view, table, found, cells)
     value, reach, cells = answer.estimate.value, answer.reach, answer.cells or cells
     low, high = (None, None) if reach is None else (value - reach, value + reach)
-    believed = believed_sum(view, table, lists, found, answer) or noise_only(answer)
+    believed = believed_sum(view, table, found, answer) or noise_only(answer)
     return Sum(
         *believed.fields(),
         value,

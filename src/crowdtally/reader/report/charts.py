@@ -251,15 +251,18 @@ def _stroke(found: TopList) -> str:
     return f" Upright stroke: the noisy count as released.{why if apart else ''}"
 
 
+def item_cells(row: Any, name: Name) -> tuple[str, str, str, str]:
+    """An item, its rank, its estimate and the interval of that."""
+    within = between(row.estimate_low, row.estimate_high)
+    return value(name(row.item)), grouped(row.rank), grouped(row.estimate), within
+
+
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
     noisy = any(row.count is not None for row in found.rows)
     told = any(row.chance_in_top is not None for row in found.rows)
     rows = [
         (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
+            *item_cells(row, name),
             *[chance(row.chance_in_top)] * told,
             *[grouped(row.count), grouped(row.noise_std)][: 2 * noisy],
             "above" if row.above_floor else "not above",

@@ -80,15 +80,8 @@ def spent(published: Published) -> Spent:
     if auto is None:
         parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
         steps = [
-            Step(
-                place,
-                name,
-                str(price * part),
-                price.field,
-                float(part),
-                part_words(published, name),
-            )
-            for place, (name, part) in enumerate(parts.items(), start=1)
+            Step(n, name, str(price * part), price.field, float(part), part_words(published, name))
+            for n, (name, part) in enumerate(parts.items(), start=1)
         ]
         return Spent(tuple(steps), tuple(parts_lines(published)))
     shares = added({one.name: auto.share(one, published.guarantee.epsilon) for one in auto.steps})

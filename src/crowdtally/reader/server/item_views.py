@@ -147,7 +147,7 @@ def _spreads(opened: Opened, place: int) -> list[Figure]:
             if found is not None
         ]
 
-    spreads = opened.remember(("spreads", place), make)  # numbers: each reader writes them anew
+    spreads = opened.kept.get(("spreads", place), make)  # numbers: each reader writes them anew
     return [spread_figure(one, counted, number) for number, one in enumerate(spreads)]
 
 
@@ -308,7 +308,7 @@ def _heat_map(opened: Opened, asked: Asked) -> HeatMap:
         values = first if largest is None else [row.item for row in largest][:ROWS]
         return asking.heat_map(rows, values, axis, most=COLUMNS)
 
-    found = opened.remember(("map", name), make)
+    found = opened.kept.get(("map", name), make)
     if found is None:
         raise UsageError(
             f"this release does not say how its counts are spread over {name!r}: ask for sums."

@@ -107,7 +107,7 @@ class Pages:
         }  # fmt: skip
 
     def report(self, opened: Opened) -> str:
-        return opened.remember(
+        return opened.kept.get(
             ("report", current()),
             lambda: report_page(opened.facts, home="./", stylesheet=gate.address("style.css")),
         )
@@ -120,29 +120,23 @@ def _promised(guarantee: Guarantee) -> str:
 
 # OpenAPI 3.1, made from the views themselves.
 
+_TEXT = {"type": "string"}
 _PROBLEM = {
     "type": "object",
-    "properties": {
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
+    "properties": {"title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
     "required": ["title", "status", "detail"],
 }
 _STATUSES = (400, 404, 405, 409, 410, 414, 421, 422, 429)
+_SERVED = dict.fromkeys(("name", "title", "id", "epsilon", "delta"), _TEXT)
 LISTED = {
     "type": "array",
     "items": {
         "type": "object",
         "properties": {
-            "name": {"type": "string"},
-            "title": {"type": "string"},
-            "id": {"type": "string"},
-            "epsilon": {"type": "string"},
-            "delta": {"type": "string"},
+            **_SERVED,
             "estimates": {"type": "string", "enum": ["computing", "ready", "failed"]},
         },
-        "required": ["name", "title", "id", "epsilon", "delta", "estimates"],
+        "required": [*_SERVED, "estimates"],
         "additionalProperties": False,
     },
 }

@@ -31,6 +31,7 @@ from crowdtally.reader.report.facts import Facts
 from crowdtally.web.gate import Refused
 from crowdtally.web.pages import value
 
+_Found = TypeVar("_Found")
 _Identity = tuple[tuple[int, ...], ...]
 
 
@@ -80,11 +81,12 @@ class Kept:
         self._lock = threading.Lock()
         self._found: OrderedDict[object, Any] = OrderedDict()
 
-    def get(self, key: object, make: Callable[[], Any]) -> Any:
+    def get(self, key: object, make: Callable[[], _Found]) -> _Found:
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)
-                return self._found[key]
+                found: _Found = self._found[key]
+                return found
         made = make()
         with self._lock:
             self._found[key] = made
@@ -155,7 +157,6 @@ COMPUTING, READY, FAILED = "computing", "ready", "failed"
 """The state of what is made behind the first page."""
 PATIENCE = 1.5
 """Seconds that a program's question waits for it."""
-_Found = TypeVar("_Found")
 
 
 @dataclass(eq=False)
@@ -245,10 +246,6 @@ class Opened:
         if self._facts is None:  # it failed, and says why if it still does
             self._facts = self.source.facts()
         return self._facts
-
-    def remember(self, key: object, make: Callable[[], _Found]) -> _Found:
-        found: _Found = self.kept.get(key, make)
-        return found
 
 
 LONGEST_NAME = 60

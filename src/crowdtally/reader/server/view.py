@@ -145,7 +145,7 @@ def changes(shelf: Shelf, asked: Asked) -> ChangeList:
     key = ("changes", two.earlier.name, of, fdr, k, repr(contexts))
     before, after = two.earlier.release, two.later.release
     make = partial(compare, before, after, fdr=fdr, of=of, k=k, context=contexts)
-    return two.later.remember(key, make)
+    return two.later.kept.get(key, make)
 
 
 def page(shelf: Shelf, asked: Asked) -> dict[str, Any]:

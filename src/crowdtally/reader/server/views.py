@@ -22,14 +22,14 @@ from crowdtally.reader.questions.recommendations import (
 from crowdtally.reader.questions.top import top_in
 from crowdtally.reader.questions.top_list import TopItem, TopList
 from crowdtally.reader.report.answers import TOP as FIRST
-from crowdtally.reader.report.charts import noise_warning, spread_figure
+from crowdtally.reader.report.charts import item_cells, noise_warning, spread_figure
 from crowdtally.reader.server import view as shared
 from crowdtally.reader.server.item_views import ITEM, MAP, SEARCH, SUM
 from crowdtally.reader.server.parameters import Asked, Parameter, choices, texts, where_words
 from crowdtally.reader.server.releases import Opened
 from crowdtally.reader.server.view import MOST_ROWS, PAGE, View, has_items, item_table
 from crowdtally.web.charts import Chart
-from crowdtally.web.pages import Shown, between, chance, grouped, value
+from crowdtally.web.pages import Shown, chance, grouped, value
 
 SORTS = ("estimate", "count", "list")
 """By what a list can be ordered: estimates, noisy counts, the order of the public list."""
@@ -76,7 +76,7 @@ def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None =
         box = chosen_contexts(source.view, contexts)
         return source.labelled(top_in(source.view, k, box, raw=raw, among=among))
 
-    return opened.remember(("top", k, raw, among, repr(contexts)), make)
+    return opened.kept.get(("top", k, raw, among, repr(contexts)), make)
 
 
 def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         "words": "" if not rows.rows else _picture_words(rows),
         "warning": noise_warning(rows.rows, "items"),
         "notes": rows.notes,
-        "whole": opened.remember(("whole", repr(contexts)), lambda: opened.source.whole(contexts))
+        "whole": opened.kept.get(("whole", repr(contexts)), lambda: opened.source.whole(contexts))
         if opened.is_ready else None,
         "download": asked.query(k=PAGE, raw="yes" if raw else None),
         "paging": shared.paging(asked, number, more),
@@ -182,14 +182,7 @@ def _linked(opened: Opened, found: Recommendations) -> Shown | None:
         special = [row.item for row in found.rows if row.lift is not None and row.lift > 1]
         return None if shown is None else replace(shown, links=shared.item_links(special))
     rows = [
-        (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
-            chance(row.chance_in_top),
-            grouped(row.count),
-        )
+        (*item_cells(row, name), chance(row.chance_in_top), grouped(row.count))
         for row in found.rows
     ]
     if not rows:
@@ -210,7 +203,7 @@ def _recommended(opened: Opened, asked: Asked, default: int) -> Recommendations:
     key = ("recommend", k, by, raw, like, repr(contexts), repr(without))
     ask = opened.release.recommend
     make = partial(ask, k, by=by, without=without, item=like, raw=raw, context=contexts)
-    return opened.remember(key, make)
+    return opened.kept.get(key, make)
 
 
 def _recommend_page(opened: Opened, asked: Asked) -> dict[str, Any]:
