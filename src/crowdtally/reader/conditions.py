@@ -261,7 +261,7 @@ class _Token(NamedTuple):
     kind: str
     """The group of the pattern; a word that joins is of the kind ``joining``."""
     text: str
-    """As typed; what joins in small letters."""
+    """As typed; a word that joins is in lower case."""
     start: int
     end: int
 

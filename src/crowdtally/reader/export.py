@@ -141,7 +141,7 @@ class Entry:
 
     key: str
     value: str | Number | Bullets | list[str] | tuple[Entry, ...] | None
-    """Its value; None: the whole entry is a comment, for somebody to complete."""
+    """Its value; None: the whole entry is a comment, to be completed."""
     comment: str = ""
     """What stands above it; empty for nothing."""
 
@@ -403,7 +403,7 @@ class Form:
     write: Callable[[Published, Path], None]
     """Writes it to a place where nothing is."""
     to_add: str
-    """What the release does not say, for whoever made it; empty where it lacks nothing."""
+    """What the curator must add; empty if nothing is missing."""
     format: str
     endings: tuple[str, ...]
     """How its name may end, if it has an ending."""
@@ -427,7 +427,7 @@ FORMS: Mapping[str, Form] = {
 }
 """Every form that is one file, by the name of its option."""
 SITE = "site"
-"""The form that is a folder of pages; whoever opened the release writes it."""
+"""The form that is a folder of pages; ``Release.export`` writes it."""
 
 
 @dataclass(frozen=True)

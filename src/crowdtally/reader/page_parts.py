@@ -117,7 +117,7 @@ def further(found: TopList, first: int, name: Name, where: str) -> Shown | None:
 
 
 def special_numbers(found: Recommendations, name: Name, where: str) -> Shown | None:
-    """What is believed special there, with how sure that is; None where nothing is."""
+    """Items with a lift above 1, and how certain that is; None where there are none."""
     special = [row for row in found.rows if row.lift is not None and row.lift > 1]
     noisy = any(row.count is not None for row in special)
     rows = [

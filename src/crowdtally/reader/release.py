@@ -91,7 +91,7 @@ class Release:
         return self._published.withdrawn
 
     def top(self, k: int = 10, /, *, raw: object = False, **context: object) -> TopList:
-        """The k most popular items, overall or in a context, by what their counts are believed.
+        """The k items with the largest estimated counts, overall or in a context.
 
         ``release.top(10, day="Monday")`` asks in one context; contexts not named are summed over.
         Noisy counts stand beside the estimates; with ``raw=True`` they alone decide.

@@ -59,7 +59,7 @@ class Chart:
 def svg(chart: Chart, *, variables: bool = True) -> str:
     """The drawing, ready to stand in a page, in the style's variables or else in light colours."""
     needs("vl_convert", "a chart", "report")
-    go_on()  # a report has a dozen drawings, and nobody may wait for it any more
+    go_on()  # a report has a dozen drawings: stop if its client has left
     drawn = _converted(json.dumps({**chart.spec, "config": CONFIG, "background": None}))
 
     def tag(found: re.Match[str]) -> str:

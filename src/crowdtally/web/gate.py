@@ -34,10 +34,10 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 @dataclass(frozen=True)
 class Hosts:
     names: frozenset[str]
-    """Without a port, in small letters."""
+    """Without a port, in lower case."""
     port: int
     any_address: bool = False
-    """Whether any plain IP address is one: a name of somebody else never is."""
+    """Whether any plain IP address is one; foreign names never are."""
 
     @classmethod
     def of(cls, host: str, port: int, also: Collection[str] = ()) -> Hosts:
@@ -63,7 +63,7 @@ class Hosts:
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands in an address.
+    """A host as a part of an address.
 
     >>> bracketed("::1"), bracketed("localhost")
     ('[::1]', 'localhost')
@@ -225,7 +225,7 @@ def address(name: str) -> str:
 
 
 def response(name: str) -> Response | None:
-    """The file as an answer, kept by browsers for ever: its address changes with it."""
+    """The file as an answer that browsers keep: its address changes with its content."""
     from starlette.responses import Response
 
     found = asset(name)
@@ -255,7 +255,7 @@ _PACKAGE = "crowdtally.web"
 
 
 class Refused(Exception):
-    """A request that is not answered, with its status and words for whoever asked."""
+    """A request that is refused, with its status and a message."""
 
     def __init__(self, status: int, words: str, **headers: str) -> None:
         super().__init__(words)
@@ -310,7 +310,7 @@ class Gate:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Further ones of every answer."""
     tell: Callable[[Exception], None] = lambda error: None
-    """Is told of unforeseen failures."""
+    """Is called with unforeseen failures."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # there are no web sockets here, and nothing to prepare
@@ -388,7 +388,7 @@ def _look_at_sender(scope: Mapping[str, Any]) -> None:
     """Refuse what a page of another site asks for, and what says its length in two ways."""
     named = [name for name, _ in scope["headers"]]
     if b"content-length" in named and b"transfer-encoding" in named:
-        # A proxy before this server may go by the other one, and take a body for a request.
+        # A proxy before this server may trust the other one, and take a body for a request.
         raise Refused(
             400,
             "It has both Content-Length and Transfer-Encoding: send one of them.",

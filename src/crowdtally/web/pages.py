@@ -124,7 +124,7 @@ def written_as(numerals: Numerals) -> Iterator[None]:
 
 @lru_cache(256)
 def of_reader(accepted: str) -> Numerals:
-    """How somebody with this header Accept-Language writes numbers.
+    """How a reader with this header Accept-Language writes numbers.
 
     >>> of_reader("de-DE,de;q=0.9").written("1234.5"), of_reader("en-US").written("1234.5")
     ('1.234,5', '1,234.5')

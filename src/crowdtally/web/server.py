@@ -126,12 +126,12 @@ _HEADERS = [
     *HEADERS.items(),
 ]
 _SENDING = (h11.IDLE, h11.SEND_BODY)
-"""What somebody does whose request is not whole yet."""
+"""States of a client whose request is not complete yet."""
 MOST = 500
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's, with a limit to how long somebody may take to ask."""
+    """uvicorn's protocol, with a time limit for sending a request."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -155,11 +155,11 @@ class PatientProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """All was said; what comes next has its own time."""
         super().on_response_complete()
-        if self.conn.their_state is not h11.SEND_BODY:  # a body that nobody wants goes on
+        if self.conn.their_state is not h11.SEND_BODY:  # an unread body goes on
             self._stop_waiting()
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot be understood has no page, but is told why, under the same policy."""
+        """Answer what cannot be parsed: no page, but a reason, under the same policy."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun
             self.transport.abort()
             return
@@ -280,10 +280,10 @@ class Work:
     def _ended(self, future: asyncio.Future[_Found]) -> None:
         self._under_way -= 1
         if not future.cancelled():
-            future.exception()  # looked at: one that came too late is nobody's
+            future.exception()  # Fetch it, or asyncio logs it: the client has left.
 
     def close(self) -> None:
-        """Let no question begin any more, and wait a moment for those under way."""
+        """Start no more questions, and wait shortly for those under way."""
         try:
             while True:
                 waiting = self._queue.get_nowait()
@@ -317,7 +317,7 @@ class Finishing:
         return self._under_way > 0
 
     async def run(self, task: Callable[[], _Found]) -> _Found:
-        """What the task returns, which nobody stops; refused if too many are waiting."""
+        """Run a task to its end, also if its client leaves; refused if too many are waiting."""
         if self._under_way > MOST_FINISHING:
             raise Refused(429, "Try again in a few seconds.", retry_after="2")
         self._under_way += 1

@@ -60,7 +60,7 @@ _RUN = frozenset("=+-@\t\r\n|%")
 """Letters with which a spreadsheet, or an import into one, may begin to run a text; also in full
 width or small, which some take for the same."""
 _CELLS = re.compile(r"(?<=[;\t\r\n])")
-"""Where a new cell begins for a program that goes by other separators: it does not know the quotes
+"""Where a new cell begins for a program with other separators: it does not know the quotes
 of a cell that is not its own."""
 _APART = frozenset('",;')
 """What tells cells apart, or might in a reader that guesses."""

@@ -167,7 +167,7 @@ POPULAR = "hpa"
 _SAMPLES = ("sra", "declared", POPULAR)
 """Rules that sample records one by one."""
 _CERTAIN = ("dpsense", "dpsense-s", DISTINCT)
-"""Rules that scale rows instead, or bound nobody: nothing is left to chance."""
+"""Rules that scale rows instead, or do not bound users: no sampling error."""
 
 
 @dataclass(frozen=True, eq=False)

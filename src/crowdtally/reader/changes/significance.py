@@ -76,7 +76,7 @@ def discovered(rises: Sequence[Floats], falls: Sequence[Floats], fdr: float) -> 
 OF_TABLE, OF_HEAD = 0.8, 0.2
 """How the error probability is divided where items were measured twice: in the table, and apart."""
 _HIGHER = 2.0
-"""Standard deviations by which counts are taken too large, where sampling errors go by them."""
+"""Standard deviations added to counts on which sampling errors depend."""
 _TOLD = 3.0
 """Standard deviations that a total must be above 0, to be divided by."""
 

@@ -92,7 +92,7 @@ class Errors:
         return np.sqrt(self.at(np.zeros_like(self.variances))[2])
 
     def _most(self) -> Floats:
-        """The largest s of each line: within what converges, and no farther than anybody asks."""
+        """The largest s of each line: within what converges, and not farther than needed."""
         most = _FAR / np.maximum(self.deviations, 1e-300)
         for one in self.noises:
             with np.errstate(divide="ignore"):

@@ -104,7 +104,7 @@ def _belief(published: Published) -> str:
     half = belief_after(published)
     if half is None:
         return ""
-    # Their sum is no limit: it was not there to stop anybody.
+    # Without a limit, what earlier releases said may have decided the cost of later ones.
     open_ended = published.charged.by_zcdp and published.charged.limit is None
     given = ", unless what earlier ones said decided how much later ones cost" * open_ended
     return f" By all of them together a belief of 50% can become {half} at most{given}."

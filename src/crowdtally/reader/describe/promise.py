@@ -22,7 +22,7 @@ from crowdtally.reader.describe.words import (
 )
 
 _DELTAS = (Fraction(1, 10**6), Fraction(1, 10**12))
-"""δ whose ε are told beside the one that was asked for."""
+"""δ whose ε are shown beside that of the release's δ."""
 LARGE = 10
 """An ε above which a remark says how little it still promises."""
 
@@ -120,7 +120,7 @@ _FEW = 3
 
 
 def uncovered_lines(published: Published) -> Iterator[str]:
-    """What a reader must not take as protected, or as told."""
+    """What is not protected, and what is not reported."""
     *hidden, besides = unprotected_lines(published)
     yield from public_lines(published)
     yield from hidden

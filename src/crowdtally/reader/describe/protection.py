@@ -117,7 +117,7 @@ def _bounding(published: Published) -> Iterator[str]:
 
 
 def _scaled(published: Published) -> Iterator[str]:
-    """What ``auto`` bounded, and where it had to bound nobody."""
+    """Which tables ``auto`` bounded, and which needed no bound."""
     person = who(published)
     scaled, free, others = list[str](), list[str](), list[str]()
     for table in published.tables:

@@ -17,7 +17,7 @@ WRITTEN = 100_000
 
 
 def number(value: int) -> str:
-    """A whole number with its thousands told apart.
+    """A whole number with commas between thousands.
 
     >>> number(1234567), number(10**20)
     ('1,234,567', '100,000,000,000,000,000,000')

@@ -31,7 +31,7 @@ BOUNDED = "the bounded counts"
 @dataclass(frozen=True, eq=False)
 class Believed:
     mean: Floats
-    """The posterior mean: what the count is believed to be."""
+    """The posterior mean: the estimate of the count."""
     median: Floats
     """The posterior median: nearer to most small counts."""
     low: Floats
@@ -180,7 +180,7 @@ class Sampled:
         return self.law.empty_cell(self.keeping)
 
     def adjusted(self, values: ArrayLike) -> Floats:
-        """What each published value stands for: sign·max(w, τ)."""
+        """What each published value counts for: sign·max(w, τ)."""
         raw = np.asarray(values).astype(np.float64)
         return np.sign(raw) * np.maximum(np.abs(raw), self.threshold)
 

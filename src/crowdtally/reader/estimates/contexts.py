@@ -169,7 +169,7 @@ def _shares(items: Floats, noisy: Floats) -> Floats:
 
 
 def _factors(expected: Floats, difference: Floats, variance: float) -> Floats:
-    """How much of each difference is believed, from all of similar expectation."""
+    """The share of each difference to keep, from all cells of similar expectation."""
     if variance <= 0:
         return np.ones_like(expected)
     flat = expected.ravel()

@@ -47,7 +47,7 @@ def _chosen(axes: Axes, name: str, value: object) -> Mask:
 
 
 def places_of_items(item: AxisLookup, named: Iterable[object]) -> Ints:
-    """The places of items that somebody names; one that is not listed is refused."""
+    """The places of named items; one that is not listed is refused."""
     found = [_spelled(item, one) for one in named]
     if not found:
         return np.empty(0, dtype=np.int64)

@@ -23,7 +23,7 @@ _LONGEST = 40
 
 
 def value_words(value: object) -> str:
-    r"""A value of somebody's list within a sentence: on one line, and not longer than needed.
+    r"""A value of a list within a sentence: on one line, and cut if it is long.
 
     >>> value_words("Friday"), value_words("a\nb"), len(value_words("x" * 10**5))
     ('Friday', "'a\\nb'", 40)
@@ -93,7 +93,7 @@ def _interval(row: Any) -> str:
 
 
 POPULAR, SPECIAL = "popular", "special"
-"""What a list goes by."""
+"""How a list can be ranked."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Recommendations(AnswerList[Recommendation]):
     rows: tuple[Recommendation, ...]
     """The items, best first; fewer than asked for where fewer are known."""
     by: str
-    """What the list goes by: ``popular`` or ``special``."""
+    """How the list is ranked: ``popular`` or ``special``."""
     where: str
     """Where it holds, in words: values of contexts, or beside which item; empty for overall."""
     counted: str
@@ -189,7 +189,7 @@ class Recommendations(AnswerList[Recommendation]):
     estimate_words: str
     """What the estimates are estimates of, in a sentence or two."""
     k: int
-    """How many were asked for, at most as many as there are: ``chance_in_top`` goes by it."""
+    """How many were asked for, at most as many as there are: ``chance_in_top`` refers to it."""
     remarks: tuple[str, ...] = ()
     """What else must be said: how lifts are meant, or why nothing is special."""
 

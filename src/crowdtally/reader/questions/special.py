@@ -30,7 +30,7 @@ KNOWN = 2.0
 """An item is known well enough where its estimate is so many times its own deviation."""
 NOTHING = "Nothing is special there."
 ENOUGH = 5.0
-"""A lift is told where so many are expected, or where a count is so many deviations above that:
+"""A lift is reported where so many are expected, or where a count is so many deviations above that:
 of fewer, a share is next to nothing or a multiple of itself by chance alone."""
 NOT_KNOWN = (
     "Nothing can be said to be special: no item is told apart from noise well enough, or too few "

@@ -176,7 +176,7 @@ def _believed(table: TableFacts, counts: Floats) -> Believed:
 
 
 def spoken_for(view: ReleaseView, where: Sequence[int]) -> Mask:
-    """Whether an interval whose low end is above 0 tells that somebody has the item.
+    """Whether an interval whose low end is above 0 shows that the item was counted at all.
 
     Under a flat prior, which fewer than 200 items have, every low end is above 0. Then a count of
     the item by itself must be above the noise floor of its table.
@@ -262,7 +262,7 @@ class _Asked:
     only: Ints | None
     tells_chances: bool
     first: int
-    """How many the first are that chances go by."""
+    """Among how many first ones ``chance_in_top`` is."""
 
     @property
     def looked_at(self) -> int:
@@ -324,7 +324,7 @@ def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
 
 
 def _beliefs(asked: _Asked) -> _Beliefs | None:
-    """What is believed of every item; None where there are no estimates."""
+    """The estimates of every item; None where there are none."""
     view, of_items = asked.view, asked.view.items
     if of_items is None:
         return None
@@ -353,7 +353,7 @@ def _answer(
     if asked.box and beliefs is not None and alike is not None:
         words = f"{words} {alike.remark}"
     ranked = len(asked.item) if ranked is None else ranked
-    tells = [False] * len(lines)  # whether a low end above 0 says that somebody is counted
+    tells = [False] * len(lines)  # whether a low end above 0 shows that the item was counted
     if beliefs is not None and not beliefs.in_order:
         tells = spoken_for(asked.view, [line.place for line in lines]).tolist()
     rows = [

@@ -88,7 +88,7 @@ class TopList(AnswerList[TopItem]):
     estimate_words: str
     """What the estimates are estimates of, in a sentence or two."""
     k: int | None = None
-    """How many were asked for, at most as many as there are items: ``chance_in_top`` goes by it.
+    """How many were asked for, at most as many as there are items: ``chance_in_top`` refers to it.
     None: as many as there are lines."""
 
     @classmethod
@@ -178,7 +178,7 @@ def _weights(parts: Sequence[Parts]) -> tuple[tuple[float, int], ...]:
 MOST = 2**62
 """More lines than any release has: what SQL takes as a limit."""
 Found = tuple[Any, float, float]
-"""An item, its count as it stands, and what it counts for."""
+"""An item, its published count, and what that counts for."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class NoisyLine:
     high: float | None
     """The noise interval; None where counts enter by weights."""
     stands_for: float
-    """What the count stands for: the same, but where cells were sampled at least the threshold."""
+    """What the count counts for: the same, but where cells were sampled at least the threshold."""
     standard_error: float
     """How far that typically is from what it is unbiased for."""
 

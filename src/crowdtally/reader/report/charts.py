@@ -157,7 +157,7 @@ def _heat_numbers(found: HeatMap, title: str, name: Name) -> Iterator[Shown]:
 
 
 def short(number: float) -> str:
-    """A number of few letters, for a cell of a drawing.
+    """A short number, for a cell of a drawing.
 
     >>> short(12.3), short(1234.0), short(99_950.0), short(2.5e6), short(-0.2)
     ('12', '1.2k', '100k', '2.5M', '0')
@@ -238,7 +238,7 @@ def noise_warning(rows: Sequence[Any], what: str) -> str:
 
 
 def _stroke(found: TopList) -> str:
-    """What the noisy counts are, and why they can lie far from what is believed."""
+    """What the noisy counts are, and why they can be far from the estimates."""
     if all(row.count is None for row in found.rows):
         return ""
     apart = any(

@@ -1,7 +1,7 @@
 """The words of a report, level by level, in the order in which each rests on the next.
 
 The order is that of NIST SP 800-226: the guarantee itself, what can undermine it, what it rests on.
-Sentences about a release come from ``describing``; here are those about whoever made it, which no
+Sentences about a release come from ``describe``; here are those about its curator, which no
 release can know.
 """
 

@@ -287,14 +287,14 @@ def serve(
         host: where to listen; other machines reach anything but a loopback address.
         port: 0 for any that is free.
         names: further names by which browsers reach it, such as that of a proxy before it.
-        ready: is told the address once pages are answered.
-        tell: is told of risks beforehand.
+        ready: is called with the address once pages are answered.
+        tell: is called with warnings beforehand.
     """
     for package in ("starlette", "uvicorn", "jinja2", "vl_convert", "babel"):
         needs(package, "a server of pages", "web")
     if not releases:
         raise UsageError("name at least one release: crowdtally serve RELEASE.")
-    Hosts.of(host, port, names)  # a name that is none is told before anything listens
+    Hosts.of(host, port, names)  # refuses a wrong name before anything listens
     tables.hold_memory(MEMORY)
     listening = bound(host, port)
     try:

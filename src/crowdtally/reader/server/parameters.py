@@ -34,7 +34,7 @@ def texts(name: str, words: str) -> Parameter:
 
 
 class Asked:
-    """The parameters of one request; what nobody declared is refused.
+    """The parameters of one request; unknown ones are refused.
 
     >>> known = [Parameter("k", "", {"type": "integer"})]
     >>> Asked.of("k=5", known).whole("k", 10, most=100)
@@ -101,7 +101,7 @@ class Asked:
         return text
 
     def pairs(self, name: str) -> dict[str, list[str]]:
-        """``COLUMN=VALUE`` each: the values that each column shall have."""
+        """``COLUMN=VALUE`` each: the values of each column."""
         found: dict[str, list[str]] = {}
         for text in self.texts(name):
             column, equals, value = text.partition("=")
@@ -168,7 +168,7 @@ def _choice(axis: AxisLookup, wanted: list[str]) -> Choice:
 
 
 def where_words(asked: Mapping[str, list[str]], most: int = 4) -> str:
-    """Where somebody looks: ``day = Saturday or Sunday``; empty for everywhere.
+    """The contexts of a question: ``day = Saturday or Sunday``; empty for all.
 
     >>> where_words({"day": ["Saturday", "Sunday"]})
     'day = Saturday or Sunday'

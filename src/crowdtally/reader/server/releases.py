@@ -195,7 +195,7 @@ class Opened:
                 self._index = self._made_index()
             self._facts = self.source.facts()
             self.state = READY
-        except Exception:  # whoever asks is told why, by the question itself
+        except Exception:  # a question fails again, and says why
             self.state = FAILED
         finally:
             self._ready.set()
@@ -296,7 +296,7 @@ class Shelf:
                     one.prepare()
                 for one in self:
                     if one.is_ready:
-                        with suppress(Exception):  # whoever asks is told why
+                        with suppress(Exception):  # a question fails again, and says why
                             then(one)
 
         self._preparing = threading.Thread(target=work, name="estimates", daemon=True)
@@ -309,7 +309,7 @@ class Shelf:
 
 
 def slug(folder: Path) -> str:
-    """A folder's name as it stands in an address.
+    """A folder's name as a part of an address.
 
     >>> slug(Path("/data/Visits 2026 (new)")), slug(Path("Über")), slug(Path("/"))
     ('visits-2026-new', 'ber', 'release')

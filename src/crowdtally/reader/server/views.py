@@ -66,7 +66,7 @@ def _top_answer(opened: Opened, asked: Asked) -> TopList:
 
 
 def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None = None) -> TopList:
-    """The k largest items; ``among`` is how many the first are that chances go by."""
+    """The k largest items; chances are to be among the ``among`` first ones."""
     contexts = asked.pairs("context")
     if not raw:
         opened.wait()
