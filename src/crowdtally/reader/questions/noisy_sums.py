@@ -257,8 +257,9 @@ def _of_one_table(axes: Axes, table: TableFacts, found: Sequence[Box], cells: in
     value: float | None = _held_sum(table, path, lists, found)
     if value is None:
         value = sum(tables.total(path, question.rows) for question in questions)
-    answer = _with_noise(table, published, value, of)
-    return answer if all(one.unweighted for one in questions) else Answer(answer.estimate)
+    if all(question.unweighted for question in questions):
+        return _with_noise(table, published, value, of)
+    return Answer(Estimate(value, table.law.std(of), _dense_words(table, published)))
 
 
 def _held_sum(
