@@ -30,7 +30,7 @@ KNOWN = 2.0
 """An item is known well enough where its estimate is so many times its own deviation."""
 NOTHING = "Nothing is special there."
 ENOUGH = 5.0
-"""A lift is reported where so many are expected, or where a count is so many deviations above that:
+"""A lift is reported where so many are expected, or a count is so many deviations above that:
 of fewer, a share is next to nothing or a multiple of itself by chance alone."""
 NOT_KNOWN = (
     "Nothing can be said to be special: no item is told apart from noise well enough, or too few "
@@ -147,7 +147,7 @@ def _lifted(there: _There) -> tuple[Lifted, str]:
 
 
 def known_places(believed: Believed) -> Ints:
-    """The places of the 200 largest estimates that exceed their own noise clearly."""
+    """The places of the 200 largest estimates, of those that clearly exceed their own noise."""
     largest = np.argsort(-believed.mean, kind="stable")[:AMONG]
     known = believed.mean[largest] > KNOWN * believed.own[largest]
     return largest[known & (believed.mean[largest] > 0)]

@@ -262,7 +262,7 @@ class _Asked:
     only: Ints | None
     tells_chances: bool
     first: int
-    """Among how many first ones ``chance_in_top`` is."""
+    """``chance_in_top`` is that of being among so many."""
 
     @property
     def looked_at(self) -> int:
@@ -324,7 +324,6 @@ def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
 
 
 def _beliefs(asked: _Asked) -> _Beliefs | None:
-    """The estimates of every item; None where there are none."""
     view, of_items = asked.view, asked.view.items
     if of_items is None:
         return None
@@ -347,15 +346,15 @@ def _answer(
     floor: float | None,
     ranked: int | None = None,
 ) -> TopList:
-    published, alike = asked.view.published, asked.view.alike
+    view, published = asked.view, asked.view.published
     covers = NOISE if beliefs is None else beliefs.covers
     words = covering_words(published, table, covers)
-    if asked.box and beliefs is not None and alike is not None:
-        words = f"{words} {alike.remark}"
+    if asked.box and beliefs is not None and view.alike is not None:
+        words = f"{words} {view.alike.remark}"
     ranked = len(asked.item) if ranked is None else ranked
     tells = [False] * len(lines)  # whether a low end above 0 shows that the item was counted
     if beliefs is not None and not beliefs.in_order:
-        tells = spoken_for(asked.view, [line.place for line in lines]).tolist()
+        tells = spoken_for(view, [line.place for line in lines]).tolist()
     rows = [
         _line(rank, line, beliefs, floor, told)
         for rank, (line, told) in enumerate(zip(lines, tells, strict=True), start=1)
