@@ -88,6 +88,12 @@ def replaced(condition: Condition, by: Callable[[Among], Condition]) -> Conditio
     return condition
 
 
+def mirrored(condition: Condition, first: str, second: str) -> Condition:
+    """The condition on a pair in one order or in the other: pairs are unordered."""
+    other = {first: second, second: first}
+    return some([condition, replaced(condition, lambda test: Among(other[test.axis], test.mask))])
+
+
 def pieces(condition: Condition) -> Iterator[Among]:
     """The conditions on single axes that it is made of."""
     match condition:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from unicodedata import normalize
 
 import duckdb
@@ -21,11 +21,18 @@ from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.reader.answers.columns import Column
 
-if TYPE_CHECKING:
-    from crowdtally.reader.answers.answer import AnswerTable
+
+class Writable(Protocol):
+    """An answer that can become a file."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+    def to_dicts(self) -> list[dict[str, Any]]: ...
+    def to_json(self) -> str: ...
+    def to_csv(self) -> str: ...
 
 
-SUFFIXES: Mapping[str, Callable[[AnswerTable, Path], object]] = {
+SUFFIXES: Mapping[str, Callable[[Writable, Path], object]] = {
     # The mark of "utf-8-sig" tells a spreadsheet that the bytes are UTF-8.
     ".csv": lambda answer, path: path.write_bytes(answer.to_csv().encode("utf-8-sig")),
     ".json": lambda answer, path: path.write_bytes(f"{answer.to_json()}\n".encode()),
@@ -47,7 +54,7 @@ def checked_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def written(answer: AnswerTable, path: str | os.PathLike[str]) -> Path:
+def written(answer: Writable, path: str | os.PathLike[str]) -> Path:
     target = checked_target(path)
     with new_file(target) as part:
         SUFFIXES[target.suffix.lower()](answer, part)

@@ -19,14 +19,12 @@ from crowdtally.reader.axes import Axes, AxisLookup, cells_of, column
 from crowdtally.reader.conditions import (
     Among,
     Box,
-    Condition,
     Labelled,
     Stated,
     all_of,
     boxes,
+    mirrored,
     parse,
-    replaced,
-    some,
 )
 from crowdtally.reader.estimates.cell_sums import BOUNDED, Total
 from crowdtally.reader.estimates.estimator import LEVEL, NOISE, ReleaseView, is_bounded
@@ -199,7 +197,7 @@ def sum_over(view: ReleaseView, stated: Stated) -> Sum:
         )
     lists, condition = view.axes_of(table), stated.condition
     if table.kind.is_pairs:
-        condition = _mirrored(condition, lists)
+        condition = mirrored(condition, *(axis.name for axis in lists))
     found = boxes(condition, _decided_in_order(table, lists))
     cells = sum(prod(_sizes(box, lists)) for box in found)
     if table.kind.is_pairs:
@@ -271,15 +269,6 @@ def _decided_in_order(table: TableFacts, lists: Sequence[AxisLookup]) -> list[st
     """The axes, ordered ones last: then values that make up one range stay together."""
     ordered = table.transform.ordered
     return sorted((axis.name for axis in lists), key=lambda name: name in ordered)
-
-
-def _mirrored(condition: Condition, lists: Sequence[AxisLookup]) -> Condition:
-    """The condition on a pair in one order or in the other: pairs are unordered."""
-    first, second = (axis.name for axis in lists)
-    other = {first: second, second: first}
-
-    swapped = replaced(condition, lambda test: Among(other[test.axis], test.mask))
-    return some([condition, swapped])
 
 
 def _with_itself(box: Box, lists: Sequence[AxisLookup]) -> int:

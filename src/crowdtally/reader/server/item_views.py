@@ -40,9 +40,8 @@ _MOST = 24
 def _matching(opened: Opened, asked: Asked, first: int, count: int) -> TopList:
     source, text = opened.source, asked.text("q", "") or ""
     places = np.array(opened.index.found(text, first, count), dtype=np.int64)
-    return shared.ranked_from(
-        first, source.labelled(top_in(source.view, max(count, 1), {}, only=places))
-    )
+    found = top_in(source.view, max(count, 1), {}, only=places)
+    return shared.ranked_from(first, source.labelled(found))
 
 
 def _search_answer(opened: Opened, asked: Asked) -> TopList:
