@@ -35,8 +35,7 @@ from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.laws.base import as_counts
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.release import Release
 from crowdtally.records.duckdb import DuckDBEngine
 
@@ -130,24 +129,24 @@ class Bench:
                 yield self._told(charged.run(task.key, self._draws, str(number)))
 
     def _told(self, published: Published) -> Run:
-        estimator, release = Estimator(Axes(published)), Release(published)
-        if estimator.items is None:
+        view, release = ReleaseView(published), Release(published)
+        if view.items is None:
             raise ValueError("a release of auto has an estimate of every item")
-        items = estimator.items.believed
+        items = view.items.believed
         estimates = Estimates(items.mean, items.median, items.low, items.high)
         total, truth = release.sum(), float(self._items.sum())
         of_total = total_scores(truth, total.estimate_low, total.estimate_high)
         scores = {"items": item_scores(self._items, estimates) | of_total}
         if self._cells is not None:
-            cells, lists = self._in_contexts(estimator), self._lists(release)
+            cells, lists = self._in_contexts(view), self._lists(release)
             scores["cells"] = context_scores(self._cells, self._items, cells, items.mean, lists)
         return scores
 
-    def _in_contexts(self, estimator: Estimator) -> Estimates:
+    def _in_contexts(self, view: ReleaseView) -> Estimates:
         """(m, h) what is believed of every item in every context."""
         width, columns = prod(map(len, self._subject.held.domain.contexts)), list[Any]()
         for context in range(width):
-            column = estimator.in_contexts(np.arange(width) == context)
+            column = view.in_contexts(np.arange(width) == context)
             if column is None:
                 raise ValueError("a release of auto has an estimate of every item in a context")
             columns.append((column.mean, column.median, column.low, column.high))

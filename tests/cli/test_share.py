@@ -232,7 +232,7 @@ def test_what_is_not_installed_is_named(package: str, monkeypatch: pytest.Monkey
 def test_labels_name_items_on_the_pages(tmp_path: Path) -> None:
     import crowdtally as ct
 
-    axis = next(iter(ct.load(RELEASE_SERVE).source().axes.by_name.values()))
+    axis = next(iter(ct.load(RELEASE_SERVE).source().view.by_name.values()))
     names = tmp_path / "names.csv"
     rows = [(one, f"Name {one}") for one in axis.axis.values.tolist()]
     with names.open("w", encoding="utf-8", newline="") as file:

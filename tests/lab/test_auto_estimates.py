@@ -17,8 +17,7 @@ from crowdtally.lab.estimates import estimate_auto
 from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.publishing import publish
 
@@ -69,7 +68,7 @@ def test_estimates_are_those_of_a_reader(name: str, table: pa.Table, tmp_path: P
     published = publish(
         request, "made up", tmp_path / "release", ledger=ledger, draws=Seeded(), tell=lambda _: None
     )
-    read = Estimator(Axes(published))
+    read = ReleaseView(published)
     assert read.items is not None
     np.testing.assert_allclose(found.mean, read.items.believed.mean)
     edges = found.edges

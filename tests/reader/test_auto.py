@@ -20,9 +20,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.format import load
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.measured import of_auto
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.estimates.estimator import ReleaseView
 from kit.auto import AGES, FAVOURITES, SEXES, SPARSE, WAYS, release_way, truth
 from kit.command import crowdtally
 
@@ -68,8 +67,8 @@ def there(name: str) -> dict[Any, int]:
     return {item: count for (item, found), count in truth(name).items() if found == value}
 
 
-def estimator_of(release: ct.Release) -> Estimator:
-    return Estimator(Axes(load(release.folder)))
+def estimator_of(release: ct.Release) -> ReleaseView:
+    return ReleaseView(load(release.folder))
 
 
 def covered(rows: Any, true: dict[Any, int]) -> float:
@@ -426,7 +425,7 @@ def test_what_changed_in_a_context_is_found(tmp_path: Path) -> None:
 
 def test_short_rows_are_compared_too(tmp_path: Path) -> None:
     release = release_way(tmp_path, "rich")
-    found = release._estimator.auto
+    found = release.view.auto
     assert found is not None
     facts, estimates = found
     assert facts.short is not None
@@ -443,7 +442,7 @@ def test_short_rows_are_compared_too(tmp_path: Path) -> None:
 def test_rough_releases_show_no_change(tmp_path: Path) -> None:
     """Where nothing says what bounding left out, all of an item may have been."""
     release = release_way(tmp_path, "long")
-    found = release._estimator.auto
+    found = release.view.auto
     assert found is not None
     facts, estimates = found
     rough = replace(estimates, items=replace(estimates.items, calibrated=False))

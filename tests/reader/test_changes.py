@@ -259,9 +259,9 @@ def test_hpa_is_compared_by_its_popularity_and_never_in_contexts(tmp_path: Path)
     found = ct.changes(one, other)
     assert len(found) == 0
     assert any("Compared is the popularity" in note for note in found.notes)
-    context = next(iter(one._axes.contexts), None)
+    context = next(iter(one.view.contexts), None)
     if context is not None:
-        value = one._axes.contexts[context].axis.values[0]
+        value = one.view.contexts[context].axis.values[0]
         with pytest.raises(UsageError, match="draws anew"):
             ct.changes(one, other, **{context: value})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally import reader
 from crowdtally.core.counts import Keeping
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
@@ -36,6 +38,9 @@ class HalfCorrelated:
 
     kind: ClassVar[str] = "toy"
     per_cell: ClassVar[bool] = False
+    bounded_by: ClassVar[str] = "l1"
+    drawn_together: ClassVar[bool] = True
+    blocks: ClassVar[int] = 1
     words: ClassVar[str] = "toy: every two cells have correlation 1/2"
 
     scale: Fraction
@@ -203,3 +208,12 @@ def test_of_weights_both_sums_count(tmp_path: Path) -> None:
     assert (both.squares, both.total) == (3.0, 1.5)
     assert both.within == pytest.approx(3 * 0.5**2)
     assert LAW.std(question.combination) == pytest.approx(8 * sqrt((1.5 + 0.75**2) / 2))
+
+
+def test_the_reader_names_no_law() -> None:
+    """It asks the law of a table: a new law needs no change there."""
+    laws = {law.__name__ for law in registry._LAWS}
+    for path in Path(reader.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                assert not laws & {one.name for one in node.names}, path

@@ -162,7 +162,7 @@ def test_pairs_are_the_largest_of_the_table() -> None:
 def test_labels_stand_beside_items() -> None:
     release = ct.load(stored("sra-items"))
     first = release.top(1)[0].item
-    facts = facts_of(release._axes, release._estimator, {first: "<b>The First</b>"})
+    facts = facts_of(release.view, {first: "<b>The First</b>"})
     assert facts.labels == {str(first): "<b>The First</b>"}
     assert f"&lt;b&gt;The First&lt;/b&gt; ({first})" in page(facts)
 

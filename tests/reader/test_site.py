@@ -174,7 +174,7 @@ def test_names_of_files_are_numbers_whatever_values_are(tmp_path: Path) -> None:
 
 def test_several_contexts_and_their_combinations(tmp_path: Path) -> None:
     release = ct.load(stored("sra-two-contexts"))
-    found = places.groups(Source(release._axes, release._estimator))
+    found = places.groups(Source(release.view))
     one, two, joint = found
     names = [context["name"] for context in release.metadata["domain"]["contexts"]]
     assert [one.contexts, two.contexts, joint.contexts] == [(names[0],), (names[1],), tuple(names)]
@@ -307,7 +307,7 @@ def test_a_release_of_nothing_has_no_page_to_search(
     release_of: Callable[[str], ct.Release],
 ) -> None:
     release = release_of("discovered-none")
-    site = Site.of(Source(release._axes, release._estimator))
+    site = Site.of(Source(release.view))
     assert [words for _, words in site.menu] == [
         "Overview", "Privacy report", "Downloads", "Metadata"
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Names, values, ranges."""
+"""The axes of a release: look up their values and ranges, and refuse unknown ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from crowdtally.format.load import Published
 from crowdtally.format.manifest import PublicList, TableFacts
 from crowdtally.reader import tables
 
-# One axis of a release's domain: values and ranges are looked up, and unknown ones refused.
-
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Value = str | int
 
@@ -40,11 +40,9 @@ class AxisLookup:
 
     @classmethod
     def of(cls, axis: Axis) -> AxisLookup:
-        """The look-up of a list that is at hand."""
         return cls(axis.name, len(axis), lambda: axis)
 
     def renamed(self, name: str) -> AxisLookup:
-        """The same list as another axis."""
         return AxisLookup(name, self.length, lambda: self.axis.renamed(name))
 
     def __len__(self) -> int:
@@ -57,7 +55,6 @@ class AxisLookup:
 
     @cached_property
     def places(self) -> dict[Value, int]:
-        """The position of every value."""
         return {value: place for place, value in enumerate(self.axis.values.tolist())}
 
     def places_of(self, values: Sequence[Value] | NDArray[Any]) -> NDArray[np.int64]:
@@ -87,8 +84,7 @@ class AxisLookup:
     ) -> Mask:
         """Which positions lie from ``low`` to ``high`` in the order of the list; None has no end.
 
-        Integers need not be listed themselves, but their list must ascend, or the order of the
-        list and that of the numbers would be two things.
+        Integers need not be listed, but the list must ascend: else a range could mean two things.
         """
         if self.axis.kind == "integer" and not self.ascends:
             raise UsageError(
@@ -108,7 +104,6 @@ class AxisLookup:
         return (bisect_right if after else bisect_left)(self.axis.values, value)
 
     def place(self, value: Value) -> int:
-        """The position of a value."""
         self._check_kind(value)
         if value in self.places:
             return self.places[value]
@@ -159,9 +154,6 @@ def cells_of(box: Mapping[str, Mask], lists: Iterable[AxisLookup]) -> Mask:
     return mask
 
 
-# The axes of a release, by the names that a reader uses, and the tables that have them.
-
-
 @dataclass(frozen=True, eq=False)
 class Axes:
     """All axes of a release, and which of them each table has."""
@@ -180,7 +172,6 @@ class Axes:
 
     @property
     def contexts(self) -> Mapping[str, AxisLookup]:
-        """The contexts that items are counted in."""
         return {one.name: self.by_name[one.name] for one in self.published.domain.contexts}
 
     @property
@@ -204,7 +195,7 @@ class Axes:
         wanted = set(named)
         return next((one for one in self._answering if wanted <= set(one.axes)), None)
 
-    def of(self, table: TableFacts) -> tuple[AxisLookup, ...]:
+    def axes_of(self, table: TableFacts) -> tuple[AxisLookup, ...]:
         """The axes of a table's cells, slowest first."""
         return tuple(self.by_name[name] for name in table.axes)
 

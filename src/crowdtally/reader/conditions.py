@@ -1,9 +1,15 @@
-"""--where: parse, boxes, labels."""
+"""Conditions on cells: parsed from text, as disjoint boxes, and on labels of items.
+
+Conditions test values of single axes, joined by *and* and *or*. There is no *not*: it is pushed
+down to the values (De Morgan), where it is a complement. A **box** is a set of values on each axis:
+all cells with a value from each. Every condition is a union of disjoint boxes, so its cells are
+counted exactly.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
@@ -17,12 +23,6 @@ from crowdtally.core.registry import DEEPEST, nesting
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.reader.answers.columns import LABELS, Labels
 from crowdtally.reader.axes import Axes, AxisLookup, Mask, Value, column
-
-# Conditions on cells: values of single axes, joined by *and* and *or*; and the boxes they make.
-#
-# A condition has no *not*: it is pushed down to the values (De Morgan), where it is a complement.
-# A **box** is a set of values on each axis, that is all cells with a value from each. Every
-# condition is a union of disjoint boxes, so its cells are counted exactly, however many there are.
 
 MOST_BOXES = 1000
 """Boxes beyond which a condition is refused: each is one question to a table."""
@@ -39,16 +39,12 @@ class Among:
 
 @dataclass(frozen=True)
 class Every:
-    """All parts hold."""
-
     parts: tuple[Condition, ...]
     """At least two, none of them constant."""
 
 
 @dataclass(frozen=True)
 class Some:
-    """At least one part holds."""
-
     parts: tuple[Condition, ...]
     """At least two, none of them constant."""
 
@@ -60,12 +56,10 @@ Box = Mapping[str, Mask]
 
 
 def every(parts: Iterable[Condition]) -> Condition:
-    """All of these conditions."""
     return _joined(_merged(parts, Every), Every)
 
 
 def some(parts: Iterable[Condition]) -> Condition:
-    """At least one of these conditions."""
     return _joined(_merged(parts, Some), Some)
 
 
@@ -82,6 +76,24 @@ def negated(condition: Condition) -> Condition:
             return every(map(negated, parts))
 
 
+def replaced(condition: Condition, by: Callable[[Among], Condition]) -> Condition:
+    """The condition with each test replaced by another condition."""
+    match condition:
+        case Among():
+            return by(condition)
+        case Every(parts):
+            return every(replaced(part, by) for part in parts)
+        case Some(parts):
+            return some(replaced(part, by) for part in parts)
+    return condition
+
+
+def mirrored(condition: Condition, first: str, second: str) -> Condition:
+    """The condition on a pair in one order or in the other: pairs are unordered."""
+    other = {first: second, second: first}
+    return some([condition, replaced(condition, lambda test: Among(other[test.axis], test.mask))])
+
+
 def pieces(condition: Condition) -> Iterator[Among]:
     """The conditions on single axes that it is made of."""
     match condition:
@@ -93,14 +105,11 @@ def pieces(condition: Condition) -> Iterator[Among]:
 
 
 def boxes(condition: Condition, order: Sequence[str]) -> list[Box]:
-    """Disjoint boxes that hold exactly the cells of the condition, decided axis by axis.
+    """Disjoint boxes that hold exactly the cells of the condition, axis by axis in ``order``.
 
-    The values of the first axis fall into classes that no test tells apart. Each class leaves a
-    condition on the other axes; classes that leave the same one go together.
-
-    Args:
-        condition: on axes of ``order``.
-        order: the axes; boxes that differ in the last one only do not occur.
+    The values of the first axis fall into classes with equal outcomes of all tests. Each class
+    leaves a condition on the other axes; classes that leave the same one become one box. So no two
+    boxes differ in the last axis only.
 
     >>> a, b = Among("a", np.array([True, False])), Among("b", np.array([False, True]))
     >>> len(boxes(some([a, b]), ["a", "b"]))
@@ -182,7 +191,7 @@ def _joined(parts: Iterable[Condition], kind: type[Every] | type[Some]) -> Condi
 
 
 def _merged(parts: Iterable[Condition], kind: type[Every] | type[Some]) -> list[Condition]:
-    """The same parts with those on one axis made one test, and tests without a doubt constant."""
+    """The parts, those on one axis merged; tests that always or never hold become constants."""
     masks: dict[str, list[Mask]] = {}
     others: list[Condition] = []
     for part in parts:
@@ -202,19 +211,15 @@ def _decided(axis: str, mask: Mask) -> Condition:
     return Among(axis, mask) if mask.any() else False
 
 
-# A condition as somebody stated it: which cells are meant, and which columns were named.
-
-
 @dataclass(frozen=True)
 class Stated:
-    """A condition, and the columns that whoever stated it named.
+    """A condition, and the columns that it names.
 
-    A test that always holds, such as ``age >= 0``, leaves no trace in the condition. Yet who names
-    a column asks the table that has it.
+    A test that always holds, such as ``age >= 0``, leaves no trace in the condition, but its column
+    decides which table is asked.
     """
 
     condition: Condition
-    """The cells that are meant."""
     named: frozenset[str]
 
 
@@ -224,19 +229,16 @@ def all_of(parts: Iterable[Stated]) -> Stated:
     return Stated(every(part.condition for part in found), named)
 
 
-# Conditions that a person typed: parsed, looked up in the public lists, never run.
+# Parse a condition that a person typed. It is looked up in the public lists, never run.
 #
 # Understood are comparisons of a column with a value (``=``, ``!=``, ``<``, ``<=``, ``>``,
-# ``>=``, ``BETWEEN``, ``IN``), joined by ``AND``, ``OR``, ``NOT`` and parentheses. All else is
-# refused: the text decides which cells are meant and reaches no engine. ``<`` and its like go by
-# the order of the public list.
+# ``>=``, ``BETWEEN``, ``IN``), joined by ``AND``, ``OR``, ``NOT`` and parentheses. Everything else
+# is refused, so no text reaches an engine. ``<`` and the like follow the order of the public list.
 #
-# Anybody can send a condition to a server, so each token is read once: the time is linear in the
-# length of the text. Parsers of all of SQL go back and try again, at worst twice for each
-# bracket.
+# Anybody can send a condition to a server, so each token is read once and the time is linear in the
+# length of the text. Parsers of full SQL backtrack, at worst twice for each bracket.
 
 Lists = Mapping[str, AxisLookup]
-"""The public list of each column."""
 MOST_TOKENS = 100_000
 """Words, values and signs of a condition."""
 
@@ -265,7 +267,7 @@ class _Token(NamedTuple):
     kind: str
     """The group of the pattern; a word that joins is of the kind ``joining``."""
     text: str
-    """As typed; what joins in small letters."""
+    """As typed; a word that joins is in lower case."""
     start: int
     end: int
 
@@ -466,7 +468,6 @@ class _Parser:
         return compared(axis, sign, self._value(right, axis))
 
     def _values(self, axis: AxisLookup) -> list[Value]:
-        """The values in parentheses behind IN."""
         closing = self._closing.get(self._at)
         if closing is None:
             raise _unread(self._text)
@@ -490,7 +491,6 @@ class _Parser:
         )
 
     def _typed(self, operand: _Operand) -> str:
-        """The text of an operand."""
         first, last = self._tokens[operand.first], self._tokens[operand.after - 1]
         return _shown(self._text[first.start : last.end])
 
@@ -551,7 +551,7 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < _DIGITS
 
 
-# Conditions on labels and categories: a public catalogue says which items they mean.
+# Conditions on labels and categories of a public catalogue become conditions on items.
 
 _NONE = -1
 """The position of an item's label that the catalogue leaves empty."""
@@ -569,7 +569,6 @@ class Labelled:
 
     @classmethod
     def of(cls, labels: Labels, axes: Axes) -> Labelled:
-        """The lists of a release with these labels."""
         item, *_ = axes.by_name.values()
         lists, positions = dict(axes.by_name), dict[str, NDArray[np.int64]]()
         for name, by_item in zip(LABELS, (labels.labels, labels.categories), strict=True):
@@ -587,18 +586,13 @@ class Labelled:
         return cls(item, lists, positions)
 
     def on_items(self, stated: Stated) -> Stated:
-        """The same condition, in which items stand for what they are called."""
+        """The same condition, with labels replaced by the items that have them."""
         own = {self.item.name if name in self.positions else name for name in stated.named}
-        return Stated(self._condition(stated.condition), frozenset(own))
+        return Stated(replaced(stated.condition, self._on_items), frozenset(own))
 
-    def _condition(self, condition: Condition) -> Condition:
-        match condition:
-            case Among(axis, mask) if axis in self.positions:
-                # An item without a label is neither one nor another: the place after the last.
-                meant = np.append(mask, False)[self.positions[axis]]
-                return every([Among(self.item.name, meant)])
-            case Every(parts):
-                return every(map(self._condition, parts))
-            case Some(parts):
-                return some(map(self._condition, parts))
-        return condition
+    def _on_items(self, test: Among) -> Condition:
+        if test.axis not in self.positions:
+            return test
+        # An item without a label is neither one nor another: the place after the last.
+        meant = np.append(test.mask, False)[self.positions[test.axis]]
+        return every([Among(self.item.name, meant)])

@@ -1,4 +1,4 @@
-"""Croissant, registry entry (template)."""
+"""A release exported: Croissant metadata, and an entry of the public registry."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ from crowdtally.reader.describe.protection import protection_lines
 from crowdtally.reader.describe.tables import course_lines, what_lines
 from crowdtally.reader.describe.words import whom_lines
 
-# A release as Croissant metadata (version 1.1): JSON-LD that finds and reads the tables.
+# Croissant metadata (version 1.1): JSON-LD that finds and reads the tables.
 
 _PARQUET = "application/x-parquet"
 """What the standard's own library reads; the registered name came later."""
 VERSION = "http://mlcommons.org/croissant/1.1"
-"""The version of the standard."""
 _OWN = (
     "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field",
     "fileProperty", "fileObject", "fileSet", "format", "includes", "isArray", "isLiveDataset",
     "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex", "repeated",
     "replace", "samplingRate", "separator", "source", "subField", "transform",
 )  # fmt: skip
-"""The standard's own words."""
 CONTEXT: Mapping[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -53,13 +51,10 @@ CONTEXT: Mapping[str, Any] = {
     "description": {"@container": "@language"},
     **{word: f"cr:{word}" for word in _OWN},
 }
-"""What the words of the file mean."""
 _TYPES = {"VARCHAR": "sc:Text", "BIGINT": "cr:Int64", "DOUBLE": "cr:Float64"}
-"""The standard's name of each type of column."""
 
 
 def croissant(published: Published) -> str:
-    """The text of the file."""
     return f"{printable_json(_dataset(published), indent=2)}\n"
 
 
@@ -121,9 +116,7 @@ def _field(table: TableFacts, column: str, kind: str) -> dict[str, Any]:
     }
 
 
-# YAML with comments, from a template that is data: a few kinds of value are all it needs.
-#
-# Texts are written so that no reader of YAML takes them for anything else, whatever they hold.
+# YAML with comments. Texts are quoted so that every reader of YAML takes them for texts.
 
 _WIDTH = 92
 _STEP = "  "
@@ -132,8 +125,6 @@ _ASIDE = "# "
 
 @dataclass(frozen=True)
 class Number:
-    """A number, as it is written."""
-
     digits: str
 
 
@@ -150,24 +141,22 @@ class Entry:
 
     key: str
     value: str | Number | Bullets | list[str] | tuple[Entry, ...] | None
-    """Its value; None: the whole entry is a comment, for somebody to complete."""
+    """Its value; None: the whole entry is a comment, to be completed."""
     comment: str = ""
     """What stands above it; empty for nothing."""
 
 
 def yaml(entries: Iterable[Entry], comment: str) -> str:
-    """The text of a file.
-
-    Args:
-        entries: its keys and values, in order.
-        comment: what stands at its top.
-    """
+    """The text of a file: a comment at its top, then its keys and values in order."""
     lines = [line for one in entries for line in _entry(one, "")]
     return "\n".join([*_comment(comment, ""), "", *lines]) + "\n"
 
 
 def _comment(words: str, indent: str) -> list[str]:
-    start = f"{indent}{_ASIDE}"
+    return _wrapped(words, f"{indent}{_ASIDE}")
+
+
+def _wrapped(words: str, start: str) -> list[str]:
     return textwrap.wrap(
         words, _WIDTH, initial_indent=start, subsequent_indent=start,
         break_long_words=False, break_on_hyphens=False,
@@ -202,12 +191,8 @@ def _text(key: str, text: str, indent: str) -> Iterator[str]:
     if len(line) <= _WIDTH or not text.isprintable() or " ".join(text.split()) != text:
         yield line
         return
-    inside = indent + _STEP
     yield f"{indent}{key}: >-"
-    yield from textwrap.wrap(
-        text, _WIDTH, initial_indent=inside, subsequent_indent=inside,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+    yield from _wrapped(text, indent + _STEP)
 
 
 def quoted(text: str) -> str:
@@ -234,12 +219,11 @@ def _one_line(text: str) -> str:
     return "".join(shown)
 
 
-# A release as an entry of the public registry of differential privacy deployments, in YAML.
+# An entry of the public registry of differential privacy deployments, in YAML.
 #
-# What the release says is filled in. What only its curator knows is marked CURATOR in a comment;
-# where the registry requires a value all the same, it says that it is to be added. All texts are
-# rendered as Markdown there, so what comes from the release is written as text that shows as it
-# is.
+# What only the curator knows is marked CURATOR in a comment; where the registry requires a value
+# all the same, it is "to be added". The registry renders texts as Markdown, so texts from the
+# release are escaped.
 
 CURATOR = "CURATOR:"
 """What a comment begins with that names what the curator must add."""
@@ -256,7 +240,6 @@ _UNITS = {
     "bounded-elsewhere": "Person-level, rows per person bounded before collection (as stated)",
     "person": "Person-level, a row stands for several persons",
 }
-"""Who is protected, as the registry says it."""
 _TOP = (
     "An entry of the registry of differential privacy deployments, made by crowdtally from a "
     "release. What the release says is filled in. Complete the lines marked CURATOR, and check "
@@ -265,7 +248,6 @@ _TOP = (
 
 
 def registry(published: Published) -> str:
-    """The text of the file."""
     deployment = (
         Entry("basic", _basic(published)),
         Entry("dp_variant", _variant(published)),
@@ -413,22 +395,16 @@ def _administrative(published: Published) -> tuple[Entry, ...]:
     )
 
 
-# Which of the forms is written, and where to.
-
 Place = str | os.PathLike[str]
-"""A path as somebody gave it."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """One form in which a release can be exported."""
-
     write: Callable[[Published, Path], None]
     """Writes it to a place where nothing is."""
     to_add: str
-    """What the release does not say, for whoever made it; empty where it lacks nothing."""
+    """What the curator must add; empty if nothing is missing."""
     format: str
-    """What the file is written in."""
     endings: tuple[str, ...]
     """How its name may end, if it has an ending."""
 
@@ -451,26 +427,21 @@ FORMS: Mapping[str, Form] = {
 }
 """Every form that is one file, by the name of its option."""
 SITE = "site"
-"""The form that is a folder of pages; whoever opened the release writes it."""
+"""The form that is a folder of pages; ``Release.export`` writes it."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """What is to be written, and where to."""
-
     form: str
     """One of ``FORMS``, or the site."""
     target: Path
-    """A place where nothing is."""
 
     @classmethod
     def of(cls, asked: Mapping[str, Place | None], typed: str) -> Export:
-        """The one form that was asked for.
+        """The one form that was asked for: where to write each form, or None.
 
-        Args:
-            asked: where to write each form; None for those that were not asked for.
-            typed: how a form is asked for, for messages; the first ``{}`` stands for its name, the
-                second for what it is written to.
+        ``typed`` is how a form is asked for, for messages: ``{}`` is its name, a second one its
+        target.
         """
         named = {form: place for form, place in asked.items() if place is not None}
         if len(named) != 1:

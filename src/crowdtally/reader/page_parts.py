@@ -1,30 +1,30 @@
-"""What site and server share."""
+"""What the site and the server share: questions to a release, and tables of lists."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.format import Published
+from crowdtally.reader.answers.answer import AnswerList
 from crowdtally.reader.answers.columns import Labels
-from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimates.cell_sums import Ints
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.axes import Ints
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.questions.chosen import chosen_contexts
 from crowdtally.reader.questions.recommendations import Recommendations
 from crowdtally.reader.questions.special import special
 from crowdtally.reader.questions.sum import Sum, stated_by, sum_over
 from crowdtally.reader.questions.top import top_in
 from crowdtally.reader.questions.top_list import TopList
-from crowdtally.reader.report.charts import Figure, Name, top_figure
+from crowdtally.reader.report.charts import Figure, Name, item_cells, top_figure
 from crowdtally.reader.report.facts import Facts, facts_of
-from crowdtally.web.pages import NO_NUMBER, Shown, between, chance, grouped, value
+from crowdtally.web.pages import NO_NUMBER, Shown, chance, grouped, value
 
-# The questions that a site asks a release; None where it does not know.
-
+List = TypeVar("List", bound=AnswerList[Any])
 Context = Mapping[str, object]
 """The value, or values, of each context that is named; the others are summed over."""
 _NONE: Ints = np.empty(0, dtype=np.int64)
@@ -34,18 +34,15 @@ _NONE: Ints = np.empty(0, dtype=np.int64)
 class Source:
     """A release, and what a catalogue says of its items."""
 
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
     labels: Labels | None = None
-    """Labels and categories of items."""
 
     @property
     def published(self) -> Published:
-        return self.axes.published
+        return self.view.published
 
     @property
     def has_items(self) -> bool:
-        """Whether it has items, and at least one."""
         domain = self.published.domain
         return domain.has_items and all(one.length for one in domain.lists)
 
@@ -54,49 +51,44 @@ class Source:
         label = None if self.labels is None else self.labels.labels.get(item)
         return str(item) if label is None else f"{label} ({item})"
 
+    def labelled(self, found: List) -> List:
+        """A list with its labels, where there are any."""
+        return found if self.labels is None else found.with_labels(self.labels)
+
     def facts(self) -> Facts:
         labels = None if self.labels is None else self.labels.labels
-        return facts_of(self.axes, self.estimator, labels)
+        return facts_of(self.view, labels)
 
     def popular(self, k: int, context: Context, *, chances: bool = False) -> TopList | None:
         """The k largest items there; None where the release has no such list.
 
-        Args:
-            k: how many.
-            context: where.
-            chances: whether it is told how likely each is among the k largest.
+        ``chances``: whether to compute how likely each is among the k largest.
         """
         if not self.has_items:
             return None
-        box = chosen_contexts(self.axes, context)
+        box = chosen_contexts(self.view, context)
         try:
-            found = top_in(self.axes, self.estimator, k, box, chances=chances)
+            return self.labelled(top_in(self.view, k, box, chances=chances))
         except UsageError:  # items held as a transform, or lists of other contexts alone
             return None
-        return found if self.labels is None else found.with_labels(self.labels)
 
     def special(self, k: int, context: Context) -> Recommendations | None:
         """The k most special items there; None where the release cannot tell."""
-        box = chosen_contexts(self.axes, context)
+        box = chosen_contexts(self.view, context)
         try:
-            found = special(self.axes, self.estimator, k, box, _NONE)
+            return self.labelled(special(self.view, k, box, _NONE))
         except UsageError:  # no estimates in contexts, or top items alone
             return None
-        return found if self.labels is None else found.with_labels(self.labels)
 
     def whole(self, context: Context) -> Sum | None:
         """How many there are there; None where no table says it."""
         try:
-            return sum_over(self.axes, self.estimator, stated_by(self.axes, None, context))
+            return sum_over(self.view, stated_by(self.view, None, context))
         except UsageError:
             return None
 
 
-# Tables of lists that the site and the explorer show, beside those that are the report's.
-
-
 def top_picture(found: TopList, name: Name, where: str) -> Figure | None:
-    """The largest items as a picture with its numbers."""
     figure = top_figure(found, name)
     if figure is None or not where:
         return figure
@@ -108,10 +100,7 @@ def further(found: TopList, first: int, name: Name, where: str) -> Shown | None:
     noisy = any(row.count is not None for row in found.rows)
     rows = [
         (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
+            *item_cells(row, name),
             *[grouped(row.count)] * noisy,
             "above" if row.above_floor else "not above",
         )
@@ -128,7 +117,7 @@ def further(found: TopList, first: int, name: Name, where: str) -> Shown | None:
 
 
 def special_numbers(found: Recommendations, name: Name, where: str) -> Shown | None:
-    """What is believed special there, with how sure that is; None where nothing is."""
+    """Items with a lift above 1, and how certain that is; None where there are none."""
     special = [row for row in found.rows if row.lift is not None and row.lift > 1]
     noisy = any(row.count is not None for row in special)
     rows = [
@@ -162,5 +151,4 @@ def times(lift: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """The interval of a lift."""
     return NO_NUMBER if low is None or high is None else f"{times(low)} to {times(high)}"

@@ -1,4 +1,4 @@
-"""Release: every question a method."""
+"""``Release``: a published folder, with a method for every question; ``ct.load`` opens one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from crowdtally.format import Published, WithdrawalNote, tables
 from crowdtally.reader.answers.answer import AnswerList
 from crowdtally.reader.answers.catalogue import read_labels
 from crowdtally.reader.answers.columns import Labels
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.conditions import all_of
 from crowdtally.reader.describe.description import Description
 from crowdtally.reader.describe.description import describe as _describe
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.export import SITE, Export
-from crowdtally.reader.questions.recommend import Wanted
 from crowdtally.reader.questions.recommend import recommend as _recommend
 from crowdtally.reader.questions.recommendations import Recommendations
 from crowdtally.reader.questions.sum import Sum, range_of, stated_by, sum_over
@@ -36,16 +34,11 @@ if TYPE_CHECKING:
     from crowdtally.reader.report.facts import Facts
 
 
-# A release as a notebook shows it.
-
 _HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interval")
 
 
 def release_table(published: Published) -> str:
-    """What is promised, and what each table holds; its counts are what questions are for.
-
-    First of all, that it was withdrawn.
-    """
+    """What is promised, and what each table holds; first of all, that it was withdrawn."""
     promised, tables = published.guarantee, published.tables
     delta = f", δ {show(promised.delta)}" if promised.delta else ""
     rows = (
@@ -68,8 +61,6 @@ def release_table(published: Published) -> str:
     return first + made + paragraph(published.promise) + paragraph(asked)
 
 
-# Release: a published folder, with questions.
-
 _List = TypeVar("_List", bound=AnswerList[Any])
 
 
@@ -78,8 +69,7 @@ class Release:
 
     def __init__(self, published: Published) -> None:
         self._published = published
-        self._axes = Axes(published)
-        self._estimator = Estimator(self._axes)
+        self.view = ReleaseView(published)
         self._labels: Labels | None = None
 
     @property
@@ -101,15 +91,15 @@ class Release:
         return self._published.withdrawn
 
     def top(self, k: int = 10, /, *, raw: object = False, **context: object) -> TopList:
-        """The k most popular items, overall or in a context, by what their counts are believed.
+        """The k items with the largest estimated counts, overall or in a context.
 
         ``release.top(10, day="Monday")`` asks in one context; contexts not named are summed over.
         Noisy counts stand beside the estimates; with ``raw=True`` they alone decide.
         """
         if not isinstance(raw, bool):  # a context has that name
-            found = _top(self._axes, self._estimator, k, {**context, "raw": raw})
+            found = _top(self.view, k, {**context, "raw": raw})
         else:
-            found = _top(self._axes, self._estimator, k, context, raw=raw)
+            found = _top(self.view, k, context, raw=raw)
         return self._labelled(found)
 
     def recommend(
@@ -143,8 +133,9 @@ class Release:
         both = set(context or {}) & set(contexts)
         if both:
             raise UsageError(f"the context {min(both)!r} is given twice: give it once.")
-        wanted = Wanted(k, by, {**(context or {}), **contexts}, without, item, raw)
-        return self._labelled(_recommend(self._axes, self._estimator, wanted))
+        named = {**(context or {}), **contexts}
+        found = _recommend(self.view, k, by, named, without=without, like=item, raw=raw)
+        return self._labelled(found)
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
         """The sum over the cells that satisfy a condition: an estimate, and the noisy sum.
@@ -156,9 +147,7 @@ class Release:
 
         Without either: the sum over all cells.
         """
-        return sum_over(
-            self._axes, self._estimator, stated_by(self._axes, where, equals, self._labels)
-        )
+        return sum_over(self.view, stated_by(self.view, where, equals, self._labels))
 
     def point(self, **equals: object) -> Sum:
         """The count of one cell: every column of its table has a value."""
@@ -179,9 +168,9 @@ class Release:
 
         ``release.range("age", 30, 40, sex="F")``.
         """
-        ends = range_of(self._axes, column, first, last)
-        others = stated_by(self._axes, None, equals, self._labels)
-        return sum_over(self._axes, self._estimator, all_of([ends, others]))
+        ends = range_of(self.view, column, first, last)
+        others = stated_by(self.view, None, equals, self._labels)
+        return sum_over(self.view, all_of([ends, others]))
 
     def table(self, name: str = "items") -> Any:
         """A whole table as a DuckDB relation, in the order of the public lists.
@@ -213,7 +202,7 @@ class Release:
         """
         if not self._published.domain.has_items:
             raise UsageError("this release is a table of attributes: no items, and no labels.")
-        item = next(iter(self._axes.by_name.values()))
+        item = next(iter(self.view.by_name.values()))
         items = item.axis.values.tolist()
         if isinstance(labels, Labels | Mapping):
             known = labels if isinstance(labels, Labels) else Labels.of(labels)
@@ -244,7 +233,7 @@ class Release:
         from crowdtally.reader.report.facts import facts_of
 
         labels = None if self._labels is None else self._labels.labels
-        return facts_of(self._axes, self._estimator, labels)
+        return facts_of(self.view, labels)
 
     def export(
         self,
@@ -273,10 +262,9 @@ class Release:
         return write_site(self.source(), asked.target)
 
     def source(self) -> Source:
-        """What pages ask it."""
         from crowdtally.reader.page_parts import Source
 
-        return Source(self._axes, self._estimator, self._labels)
+        return Source(self.view, self._labels)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
@@ -285,7 +273,6 @@ class Release:
         return saved
 
     def _labelled(self, found: _List) -> _List:
-        """A list with its labels, where there are any."""
         return found if self._labels is None else found.with_labels(self._labels)
 
     def __repr__(self) -> str:
@@ -302,8 +289,6 @@ class Release:
     def _repr_html_(self) -> str:
         return release_table(self._published)
 
-
-# ``ct.load``: a folder becomes a release that can be asked; nothing of the curator is needed.
 
 _logger = logging.getLogger("crowdtally")
 

@@ -42,7 +42,6 @@ class Weights:
 
 
 def column(path: Path, name: str) -> NDArray[Any]:
-    """One column, in the order of the file."""
     query = f"SELECT {quoted(name)} AS found FROM release ORDER BY file_row_number"
     return np.asarray(ask(path, query, ()).fetchnumpy()["found"])
 
@@ -51,11 +50,8 @@ def column(path: Path, name: str) -> NDArray[Any]:
 def held_counts(path: Path, sha256: str) -> NDArray[np.int64] | None:
     """The counts of a file in its order, kept in memory for later sums.
 
-    None where they are not whole, or where a sum of them could leave 64 bits.
-
-    Args:
-        path: the file.
-        sha256: its hash, so that another file at the same path is read again.
+    None where they are not whole, or where a sum of them could exceed 64 bits. By its hash, another
+    file at the same path is read again.
     """
     counts = column(path, "count")
     if digest_of(path) != sha256:  # replaced while it was read: do not keep that
@@ -81,11 +77,11 @@ def weighed(
 def largest(
     path: Path, axes: Sequence[Weights], name: str, least: float, k: int, *, once: bool = False
 ) -> list[tuple[Any, float, float]]:
-    """The k values of a column with the largest sums: value, sum as it stands, sum that counts.
+    """The k values of a column with the largest sums: value, published sum, sum that counts.
 
-    A count nearer to 0 than ``least`` counts as that, with its sign. Equal sums are told apart by
-    the sum as it stands, then by the order of the file. ``once`` says that each value has one row
-    among those that count, with a weight of 1.
+    A count nearer to 0 than ``least`` counts as that, with its sign. Ties follow the published sum,
+    then the order of the file. ``once``: each value has one row among those that count, of weight
+    1.
     """
     joins, weight, parameters = _joined(axes)
     column, counted = f"release.{quoted(name)}", "release.count"
@@ -118,7 +114,7 @@ def total(path: Path, axes: Sequence[Weights]) -> float:
 def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
     """The joins and filters that pick the rows, the product of their weights, the parameters.
 
-    A few values of one column are a filter, which the file's own statistics help with.
+    A few values of one column are a filter, for which the file's statistics help.
     """
     joins, filters, factors = [], [], []
     joined, filtered = list[object](), list[object]()

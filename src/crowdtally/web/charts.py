@@ -30,9 +30,7 @@ PALETTE: Mapping[str, str] = {
 }
 """Colours of the light page, by the names of the style's variables."""
 LONGEST = 28
-"""Letters of a label in a drawing."""
 _REMEMBERED = 64
-"""Drawings that are kept."""
 _TAG = re.compile(r"<[^<>]*>")
 _COLOURS = {light: f"var(--{name})" for name, light in PALETTE.items()}
 _COLOUR = re.compile("|".join(map(re.escape, _COLOURS)), re.IGNORECASE)
@@ -50,27 +48,18 @@ _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing and what it shows, in words."""
-
     name: str
     """Letters and hyphens: its parts' ids start with it, and it is unique on a page."""
     title: str
-    """What it shows, in a line."""
     words: str
     """What to see in it: the description for those who do not see it."""
     spec: Mapping[str, Any]
-    """Vega-Lite, in the colours of the palette."""
 
 
 def svg(chart: Chart, *, variables: bool = True) -> str:
-    """The drawing, ready to stand in a page.
-
-    Args:
-        chart: what is drawn.
-        variables: whether colours become the style's variables; else they stay those of light.
-    """
+    """The drawing, ready to stand in a page, in the style's variables or else in light colours."""
     needs("vl_convert", "a chart", "report")
-    go_on()  # a report has a dozen drawings, and nobody may wait for it any more
+    go_on()  # a report has a dozen drawings: stop if its client has left
     drawn = _converted(json.dumps({**chart.spec, "config": CONFIG, "background": None}))
 
     def tag(found: re.Match[str]) -> str:
@@ -100,7 +89,6 @@ def drawing(chart: Chart) -> str:
 
 @cache
 def _colours() -> str:
-    """The rules of the style sheet that give colours their names."""
     style = files("crowdtally.web").joinpath("static", "style.css").read_text(encoding="utf-8")
     light = style[style.index(":root") : style.index("}") + 1]
     dark = style[style.index("@media") : style.index("}\n}") + 3]
@@ -108,7 +96,6 @@ def _colours() -> str:
 
 
 def _headed(chart: Chart, drawn: str) -> str:
-    """With a title, a description and a width that follows the page."""
     start = drawn.index(">") + 1
     size = _SIZE.search(drawn[:start])
     if size is None:
@@ -158,4 +145,3 @@ CONFIG: Mapping[str, Any] = {
     "header": _TEXT,
     "view": {"stroke": None},
 }
-"""What all charts have in common."""

@@ -1,4 +1,4 @@
-"""Hosts, origin, token, policy, refusals, assets."""
+"""What stands before every server of pages: host, origin, token, policy, refusals, assets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hmac import compare_digest
 from importlib.resources import files
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-# By which names a server may be asked: a page of somebody else cannot reach it by another name.
-#
-# A browser that was told that ``evil.example`` has the address 127.0.0.1 sends the name
-# ``evil.example`` in the header Host; whoever accepts that lets pages of that name read the
-# answers.
+# Host names. A browser that was told that ``evil.example`` has the address 127.0.0.1 sends
+# ``evil.example`` in the header Host; a server that accepts that lets pages of ``evil.example``
+# read its answers.
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-"""Names of the machine itself."""
 _EVERYWHERE = ("0.0.0.0", "::")
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 """A host as browsers write it, without a port; addresses of version 6 look otherwise."""
@@ -36,21 +33,15 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 
 @dataclass(frozen=True)
 class Hosts:
-    """The names of a server."""
-
     names: frozenset[str]
-    """Without a port, in small letters."""
+    """Without a port, in lower case."""
     port: int
     any_address: bool = False
-    """Whether any plain IP address is one: a name of somebody else never is."""
+    """Whether any plain IP address is one; foreign names never are."""
 
     @classmethod
     def of(cls, host: str, port: int, also: Collection[str] = ()) -> Hosts:
-        """The names of a server that listens at ``host``; ``also`` are further ones.
-
-        Raises:
-            UsageError: a further one is no name of a host.
-        """
+        """The names of a server at ``host``; a UsageError if one of ``also`` is no name."""
         own = () if host in _EVERYWHERE else (bracketed(host.lower()),)
         named = (*LOOPBACK, *own, *map(_named, also))
         return cls(frozenset(named), port, any_address=host in _EVERYWHERE)
@@ -72,7 +63,7 @@ class Hosts:
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands in an address.
+    """A host as a part of an address.
 
     >>> bracketed("::1"), bracketed("localhost")
     ('[::1]', 'localhost')
@@ -103,11 +94,9 @@ def _is_address(name: str) -> bool:
     return True
 
 
-# Whether a request that changes something comes from a page of this server.
-#
-# A page of somebody else can make a browser send a form here, with whatever it contains. Browsers
-# say in the header Origin whose page it was, and no page can change that. Under the referrer
-# policy ``no-referrer`` they say ``null`` of every page, so pages with forms need
+# Requests that change something must come from a page of this server. A page of another site can
+# make a browser send a form here. Browsers name the page's site in the header Origin, which no page
+# can change. Under the referrer policy ``no-referrer`` they send ``null``, so pages with forms need
 # ``same-origin``.
 
 FORM_HEADERS = {"referrer-policy": "same-origin"}
@@ -132,7 +121,7 @@ def is_own(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return found.get(b"sec-fetch-site") == [b"same-origin"]
 
 
-# What browsers are told with every answer: nothing from outside, and only our own scripts.
+# Headers of every answer: nothing from outside, and only our own scripts.
 
 # Attributes may have a style: drawings say how wide they may get. Elements with one may not.
 _WITHOUT_SCRIPTS = (
@@ -162,12 +151,9 @@ HEADERS: Mapping[str, str] = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Of every answer, whatever it is."""
 
-# A secret in the address: who does not know it finds nothing, not even where to ask.
-#
-# Other accounts of a machine, and pages of others in a browser, can reach a server at 127.0.0.1.
-# The random word that begins every address of it is known only to whoever saw it printed.
+# A random word begins every address, known only to whoever saw it printed: other accounts of a
+# machine, and pages of others in a browser, can reach a server at 127.0.0.1.
 
 _BYTES = 32
 """Random bytes: 256 bits."""
@@ -178,16 +164,13 @@ class Token:
     """The random word that every address of a server begins with."""
 
     text: str
-    """Letters, digits, hyphens and underscores."""
 
     @classmethod
     def new(cls) -> Token:
-        """Another one for each run."""
         return cls(secrets.token_urlsafe(_BYTES))
 
     @property
     def home(self) -> str:
-        """The path of the first page."""
         return f"/{self.text}/"
 
     def behind(self, path: str) -> str | None:
@@ -206,10 +189,7 @@ class Token:
         return "<Token: secret>"
 
 
-# The style sheet and the scripts: a few files, known by their content.
-
 STATIC = "/static/"
-"""Where they are found."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
@@ -224,7 +204,6 @@ class Asset:
 
 @cache
 def asset(name: str) -> Asset | None:
-    """A file by its name; None where there is none."""
     suffix = name[name.rfind(".") :]
     if suffix not in _TYPES or name not in _names():
         return None
@@ -246,7 +225,7 @@ def address(name: str) -> str:
 
 
 def response(name: str) -> Response | None:
-    """The file as an answer, kept by browsers for ever: its address changes with it."""
+    """The file as an answer that browsers keep: its address changes with its content."""
     from starlette.responses import Response
 
     found = asset(name)
@@ -254,8 +233,6 @@ def response(name: str) -> Response | None:
         return None
     return Response(found.content, media_type=found.media_type, headers=_FOR_EVER)
 
-
-# What a server does not answer, and the page that says so: what was wrong, and what to do.
 
 TITLES = {
     400: "This cannot be understood",
@@ -272,14 +249,13 @@ TITLES = {
     422: "This takes too long",
     429: "Too many questions at once",
 }
-"""The heading of a page, by its status."""
 PROBLEM = "application/problem+json"
 """The type of a refusal for programs (RFC 9457)."""
 _PACKAGE = "crowdtally.web"
 
 
 class Refused(Exception):
-    """A request that is not answered, with its status and words for whoever asked."""
+    """A request that is refused, with its status and a message."""
 
     def __init__(self, status: int, words: str, **headers: str) -> None:
         super().__init__(words)
@@ -293,23 +269,15 @@ class Refused(Exception):
 
 
 def wants_json(path: str) -> bool:
-    """Whether a program asks: such addresses end in ``.json``."""
     return path.endswith(".json")
 
 
 def problem(refused: Refused) -> dict[str, Any]:
-    """The refusal for programs."""
     return {"title": refused.title, "status": refused.status, "detail": refused.words}
 
 
 def refusal(refused: Refused, path: str, **facts: Any) -> Response:
-    """The answer that says why there is none.
-
-    Args:
-        refused: what is said.
-        path: of the request: programs get JSON.
-        facts: for the page, such as the address of its style sheet.
-    """
+    """The page that refuses a request, or JSON for programs; ``facts`` are for the page."""
     from starlette.responses import HTMLResponse, JSONResponse
 
     if wants_json(path):
@@ -320,50 +288,29 @@ def refusal(refused: Refused, path: str, **facts: Any) -> Response:
     return HTMLResponse(page, refused.status, headers=refused.headers)
 
 
-# Before every answer: whether the request is one that this server answers at all.
-
 LONGEST = 8192
-"""Letters of an address."""
 READING = ("GET", "HEAD")
 
 
+@dataclass(frozen=True, eq=False)
 class Gate:
     """An application behind checks of the name, the method and the length of each request.
 
     What is not only read, such as a form that is sent, must come from a page of the same server.
-
-    Args:
-        app: what answers.
-        hosts: the names of the server.
-        refusal: makes the answer to what is refused, from the refusal and the request's path.
-        methods: those that are answered.
-        longest: letters of an address.
-        token: with one, all addresses begin with it, and the application sees what is behind it.
-        headers: further ones of every answer.
-        tell: is told of what nobody foresaw.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        hosts: Hosts,
-        refusal: Callable[[Refused, str], Response],
-        *,
-        methods: tuple[str, ...] = READING,
-        longest: int = LONGEST,
-        token: Token | None = None,
-        headers: Mapping[str, str] | None = None,
-        tell: Callable[[Exception], None] = lambda error: None,
-    ) -> None:
-        self._app = app
-        self._hosts = hosts
-        self._refusal = refusal
-        self._methods = methods
-        self._longest = longest
-        self._token = token
-        self._tell = tell
-        everywhere = {**HEADERS, **(headers or {})}
-        self._headers = [(name.encode(), value.encode()) for name, value in everywhere.items()]
+    app: ASGIApp
+    hosts: Hosts
+    refusal: Callable[[Refused, str], Response]
+    """Makes the answer to what is refused, from the refusal and the request's path."""
+    methods: tuple[str, ...] = READING
+    longest: int = LONGEST
+    token: Token | None = None
+    """With one, all addresses begin with it, and the application sees what is behind it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further ones of every answer."""
+    tell: Callable[[Exception], None] = lambda error: None
+    """Is called with unforeseen failures."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # there are no web sockets here, and nothing to prepare
@@ -371,9 +318,11 @@ class Gate:
 
         async def headed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = {name for name, _ in message.get("headers", ())}
-                more = [one for one in self._headers if one[0] not in own]
-                message["headers"] = [*message.get("headers", ()), *more]
+                own = list(message.get("headers", ()))
+                named = {name for name, _ in own}
+                pairs = {**HEADERS, **self.headers}.items()
+                more = [(name.encode(), value.encode()) for name, value in pairs]
+                message["headers"] = [*own, *(one for one in more if one[0] not in named)]
             await send(message)
 
         try:
@@ -381,30 +330,30 @@ class Gate:
             _look_at_sender(scope)
             inside = self._opened(scope)
             self._look_at(scope)
-            await self._app(inside, receive, headed)
+            await self.app(inside, receive, headed)
         except Refused as refused:
-            await self._refusal(refused, scope["path"])(scope, receive, headed)
+            await self.refusal(refused, scope["path"])(scope, receive, headed)
         except Exception as error:  # a last net: no traceback reaches a browser
-            self._tell(error)
+            self.tell(error)
             words = f"An unforeseen failure ({type(error).__name__}): please report it."
-            await self._refusal(Refused(500, words), scope["path"])(scope, receive, headed)
+            await self.refusal(Refused(500, words), scope["path"])(scope, receive, headed)
 
     def _look_at_name(self, scope: Mapping[str, Any]) -> None:
         """Refuse another server's name, before anything else looks at the request."""
         names = [value for name, value in scope["headers"] if name == b"host"]
-        if len(names) != 1 or not self._hosts.knows(names[0].decode("latin-1")):
-            known = sorted(self._hosts.names)
+        if len(names) != 1 or not self.hosts.knows(names[0].decode("latin-1")):
+            known = sorted(self.hosts.names)
             raise Refused(
                 421,
                 "The request names another host. Open the address that was printed when the server "
-                f"started: it is one of {', '.join(known)}, port {self._hosts.port}.",
+                f"started: it is one of {', '.join(known)}, port {self.hosts.port}.",
             )
 
     def _opened(self, scope: Scope) -> Scope:
         """The request with the path behind the token; without it every request is refused alike."""
-        if self._token is None:
+        if self.token is None:
             return scope
-        path = self._token.behind(scope["path"])
+        path = self.token.behind(scope["path"])
         if path is None:
             raise Refused(
                 404,
@@ -414,18 +363,17 @@ class Gate:
         return {**scope, "path": path, "raw_path": path.encode()}
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
-        """Refuse what this server does not answer."""
-        if scope["method"] not in self._methods:
+        if scope["method"] not in self.methods:
             raise Refused(
                 405,
-                f"Ask with {' or '.join(self._methods)}: received {scope['method'][:20]!r}.",
-                allow=", ".join(self._methods),
+                f"Ask with {' or '.join(self.methods)}: received {scope['method'][:20]!r}.",
+                allow=", ".join(self.methods),
             )
         length = len(scope["raw_path"]) + len(scope["query_string"])
-        if length > self._longest:
+        if length > self.longest:
             raise Refused(
                 414,
-                f"It has {length:,} letters, and at most {self._longest:,} are read. Ask for fewer "
+                f"It has {length:,} letters, and at most {self.longest:,} are read. Ask for fewer "
                 "values, or shorten the condition.",
             )
         if scope["method"] not in READING and not is_own(scope["headers"]):
@@ -440,7 +388,7 @@ def _look_at_sender(scope: Mapping[str, Any]) -> None:
     """Refuse what a page of another site asks for, and what says its length in two ways."""
     named = [name for name, _ in scope["headers"]]
     if b"content-length" in named and b"transfer-encoding" in named:
-        # A proxy before this server may go by the other one, and take a body for a request.
+        # A proxy before this server may trust the other one, and take a body for a request.
         raise Refused(
             400,
             "It has both Content-Length and Transfer-Encoding: send one of them.",

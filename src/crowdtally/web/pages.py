@@ -1,4 +1,4 @@
-"""Templates, scripts, tables; numbers as readers write them."""
+"""Pages from templates: tables, scripts, and numbers as readers write them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from crowdtally.core.display import plainly, printable_json
 from crowdtally.errors import needs
 from crowdtally.web.charts import svg
 
-# A table of a page, as data: what a template needs to draw it so that it can also be heard.
-
 
 @dataclass(frozen=True)
 class Shown:
@@ -39,9 +37,6 @@ class Shown:
     """What must be said below it."""
     links: Sequence[str] = ()
     """For each row the address that its first cell leads to; none: it leads nowhere."""
-
-
-# The one script that a page may have, which its policy names by its hash, and data beside it.
 
 
 def own_script(package: str, name: str) -> str:
@@ -75,20 +70,15 @@ def embedded(data: object) -> str:
     return text
 
 
-# How a reader writes numbers: 1,234.5 or 1.234,5 or 1 234,5, as a browser's languages say.
-#
-# Pages that are files are read by anybody, and keep to a narrow space and a point. A server knows
-# from the header Accept-Language who reads; Babel knows how they write.
+# Numbers as a reader writes them: 1,234.5 or 1.234,5 or 1 234,5. Files use a narrow space and a
+# point. A server knows from the header Accept-Language who reads; Babel knows how they write.
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 _LONGEST = 200
-"""Letters of the header that are read."""
 
 
 @dataclass(frozen=True)
 class Numerals:
-    """A way to write numbers."""
-
     group: str = THIN
     """Between groups of digits."""
     decimal: str = "."
@@ -116,18 +106,15 @@ class Numerals:
 
 
 PLAIN = Numerals()
-"""Of pages that anybody may read."""
 _numerals: ContextVar[Numerals] = ContextVar("numerals", default=PLAIN)
 
 
 def current() -> Numerals:
-    """How numbers are written now."""
     return _numerals.get()
 
 
 @contextmanager
 def written_as(numerals: Numerals) -> Iterator[None]:
-    """Write numbers like this."""
     before = _numerals.set(numerals)
     try:
         yield
@@ -137,7 +124,7 @@ def written_as(numerals: Numerals) -> Iterator[None]:
 
 @lru_cache(256)
 def of_reader(accepted: str) -> Numerals:
-    """How somebody with this header Accept-Language writes numbers.
+    """How a reader with this header Accept-Language writes numbers.
 
     >>> of_reader("de-DE,de;q=0.9").written("1234.5"), of_reader("en-US").written("1234.5")
     ('1.234,5', '1,234.5')
@@ -176,8 +163,6 @@ def _preferred(accepted: str) -> list[str]:
             found.append((-weight, len(found), name.strip()))
     return [name for _, _, name in sorted(found)]
 
-
-# Numbers as pages write them: by themselves thousands apart by a narrow space.
 
 __all__ = ["THIN", "between", "chance", "grouped", "percent"]
 MINUS = "\N{MINUS SIGN}"
@@ -237,14 +222,11 @@ def percent(share: float | None) -> str:
     return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
-# Pages from templates: every value is escaped, and a fact that is missing is an error.
-#
-# A template of a page lies beside the code that knows its facts and extends ``base.html``, which
-# is here; ``parts.html`` has what pages share (tables, charts, lists of sentences).
+# A template lies beside the code that knows its facts and extends ``base.html``, which is here;
+# ``parts.html`` has what pages share. Every value is escaped; a missing fact is an error.
 
 HERE = "crowdtally.web"
 LONGEST = 120
-"""Letters of one value that are shown."""
 _LONG = 10_000
 """Letters from which on a sentence is left as it is."""
 _QUOTED = re.compile(r"(?<!\w)'(?:[^'\\]|\\.)*'|\"[^\"]*\"|`[^`]*`|(?<=\d),(?=\d{3}(?!\d))")
@@ -256,25 +238,18 @@ def style() -> str:
 
 
 def rendered(package: str, template: str, /, **facts: Any) -> str:
-    """A page.
+    """A page from a template of a package.
 
-    Args:
-        package: where the template lies, such as ``crowdtally.reader.report``.
-        template: its file's name.
-        facts: what it may use. ``base.html`` wants ``title``; the style sheet stands inside the
-            page, unless ``stylesheet`` is the address of one. With ``fixed_colours`` charts have
-            the colours of the light page, for programs that know no variables in drawings.
+    ``base.html`` wants ``title``; the style sheet stands inside the page, unless ``stylesheet`` is
+    the address of one. With ``fixed_colours`` charts have the colours of the light page.
     """
     return rendering(package, variables=not facts.get("fixed_colours", False))(template, **facts)
 
 
 def rendering(package: str, *more: str, variables: bool = True) -> Callable[..., str]:
-    """What makes pages from the templates of a package, each of which is compiled once.
+    """What makes pages from the templates of packages; each template is compiled once.
 
-    Args:
-        package: where the templates lie, and scripts beside them.
-        more: further packages whose templates these use.
-        variables: whether colours of charts are variables of the style.
+    With ``variables``, colours of charts are variables of the style.
     """
     environment = _environment(package, *more, variables=variables)
 

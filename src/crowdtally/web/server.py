@@ -1,4 +1,4 @@
-"""Run, protocol, threads, forms."""
+"""Servers of pages: run until stopped, limit connections and time, read forms."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-# A server runs until somebody stops it, and says where it is before.
-
 KEEP_ALIVE = 5
 """Seconds that a connection stays open between two requests."""
 GRACE = 3
@@ -43,11 +41,7 @@ _ENDING = [
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 is any that is free.
-
-    Raises:
-        UsageError: the port is taken, or there is no such address on this machine.
-    """
+    """A listening socket; port 0 is any that is free. A UsageError if there can be none."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
@@ -73,25 +67,14 @@ def _unbound(host: str, port: int, error: OSError) -> CrowdtallyError:
 
 
 def url_of(listening: socket.socket, host: str) -> str:
-    """Where a server is found.
-
-    Args:
-        listening: its socket.
-        host: as it was asked for.
-    """
+    """Where a server is found that listens at ``host``."""
     port = listening.getsockname()[1]
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{bracketed(reached)}:{port}"
 
 
 def run(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer requests until a signal says to stop; then end answers under way, and return.
-
-    Args:
-        app: what answers.
-        listening: where.
-        ready: is called once requests are answered.
-    """
+    """Serve until a signal says to stop, then end answers under way; ``ready`` is called first."""
     needs("uvicorn", "a server", "web")
     import uvicorn
 
@@ -131,8 +114,6 @@ def _signals(handle: Callable[[int, Any], None]) -> Iterator[None]:
             signal.signal(number, how)
 
 
-# Connections: those that say nothing, or too slowly, are let go.
-
 HEAD_SECONDS = 10.0
 """Within which a request must have been sent, from its first letter or the connection on."""
 WORDS = (
@@ -145,13 +126,12 @@ _HEADERS = [
     *HEADERS.items(),
 ]
 _SENDING = (h11.IDLE, h11.SEND_BODY)
-"""What somebody does whose request is not whole yet."""
+"""States of a client whose request is not complete yet."""
 MOST = 500
-"""Connections at once; one more is closed."""
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's, with a limit to how long somebody may take to ask."""
+    """uvicorn's protocol, with a time limit for sending a request."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -175,11 +155,11 @@ class PatientProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """All was said; what comes next has its own time."""
         super().on_response_complete()
-        if self.conn.their_state is not h11.SEND_BODY:  # a body that nobody wants goes on
+        if self.conn.their_state is not h11.SEND_BODY:  # an unread body goes on
             self._stop_waiting()
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot be understood has no page, but is told why, under the same policy."""
+        """Answer what cannot be parsed: no page, but a reason, under the same policy."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun
             self.transport.abort()
             return
@@ -204,8 +184,6 @@ class PatientProtocol(H11Protocol):
             self._timer = None
 
 
-# Questions are worked on in a few threads, each for a limited time.
-
 SECONDS = 2.0
 """What one question may take."""
 THREADS = max(3, (os.cpu_count() or 2) + 1)
@@ -221,10 +199,9 @@ class Work:
     """Threads that answer questions.
 
     A question whose time is over is refused, and what it runs is stopped. Until it has ended it
-    keeps its thread, so that questions which are given up cannot take more than the threads.
-
-    The threads are daemons, and no pool of the standard library, which Python waits for at its end:
-    a question that nothing stops must not keep the process alive.
+    keeps its thread, so that abandoned questions cannot take more than the threads. The threads are
+    daemons: Python waits at its end for a pool's threads, and a question that nothing stops must
+    not keep the process alive.
     """
 
     def __init__(self, threads: int = THREADS, seconds: float = SECONDS) -> None:
@@ -239,11 +216,7 @@ class Work:
         self._most = threads + WAITING
 
     async def run(self, task: Callable[[], _Found]) -> _Found:
-        """What the task returns.
-
-        Raises:
-            Refused: it takes too long, or too many are waiting.
-        """
+        """What the task returns; refused if it takes too long, or too many are waiting."""
         if self._under_way >= self._most:
             raise Refused(429, "Try again in a few seconds.", retry_after="2")
         patience, context, begun = Patience(), copy_context(), list[float]()
@@ -274,8 +247,8 @@ class Work:
     async def _waited(self, future: asyncio.Future[Any], begun: Sequence[float]) -> None:
         """Wait until a question is answered, or its time is over.
 
-        No thread tells that it has taken a question, which would wake this one for each of them:
-        only a question that is not answered by then is looked at again.
+        A thread does not tell that it has taken a question, since that would wake this one for
+        each: only an unanswered question is looked at again.
         """
         asked = time.monotonic()
         while not future.done():
@@ -286,7 +259,6 @@ class Work:
             await asyncio.wait([future], timeout=min(left, self._seconds))
 
     def _submitted(self, task: Callable[[], _Found]) -> Future[_Found]:
-        """The task in its place among those that wait for a thread."""
         if not self._begun:
             self._begun = True
             for thread in self._threads:
@@ -296,7 +268,6 @@ class Work:
         return future
 
     def _work(self) -> None:
-        """Do one task after the other, in a thread."""
         while (taken := self._queue.get()) is not None:
             future, task = taken
             if future.set_running_or_notify_cancel():
@@ -309,10 +280,10 @@ class Work:
     def _ended(self, future: asyncio.Future[_Found]) -> None:
         self._under_way -= 1
         if not future.cancelled():
-            future.exception()  # looked at: one that came too late is nobody's
+            future.exception()  # Fetch it, or asyncio logs it: the client has left.
 
     def close(self) -> None:
-        """Let no question begin any more, and wait a moment for those under way."""
+        """Start no more questions, and wait shortly for those under way."""
         try:
             while True:
                 waiting = self._queue.get_nowait()
@@ -327,9 +298,8 @@ class Work:
             thread.join(max(0.0, end - time.monotonic()))
 
 
-# What must be finished once it is begun: one thread, one thing after the other, no limit of time.
-#
-# A browser that goes away, or a server that is asked to stop, leaves half of nothing behind.
+# Tasks that must be finished once begun, such as a draw: one thread, no limit of time. A browser
+# that goes away, or a server that stops, then leaves nothing half done.
 
 MOST_FINISHING = 20
 """How many may wait for their turn."""
@@ -347,11 +317,7 @@ class Finishing:
         return self._under_way > 0
 
     async def run(self, task: Callable[[], _Found]) -> _Found:
-        """What the task returns. Whoever stops waiting for it does not stop it.
-
-        Raises:
-            Refused: too many are waiting.
-        """
+        """Run a task to its end, also if its client leaves; refused if too many are waiting."""
         if self._under_way > MOST_FINISHING:
             raise Refused(429, "Try again in a few seconds.", retry_after="2")
         self._under_way += 1
@@ -367,10 +333,7 @@ class Finishing:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-# What a form sends: read as far as it may be long, within a time.
-
 LONGEST = 1 << 18
-"""Bytes of a form."""
 MOST_FIELDS = 1000
 FORM_SECONDS = 10.0
 """Within which all of it must have come."""
@@ -378,11 +341,7 @@ _KIND = "application/x-www-form-urlencoded"
 
 
 async def fields(request: Request) -> list[tuple[str, str]]:
-    """The fields of a form, in order, empty ones too.
-
-    Raises:
-        Refused: it is no form, too long, too slow or not UTF-8.
-    """
+    """The fields of a form, in order, empty ones too; refused if too long, slow or damaged."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _KIND:
         raise Refused(415, f"Send the page's own form, of the type {_KIND}.")

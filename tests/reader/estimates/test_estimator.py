@@ -19,12 +19,11 @@ from crowdtally.core.hierarchy import range_weights
 from crowdtally.errors import UsageError
 from crowdtally.format import load
 from crowdtally.laws.base import Combination
-from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.axes import Axes
+from crowdtally.laws.laplace import DiscreteLaplace, of_variance
 from crowdtally.reader.estimates import cache as store
 from crowdtally.reader.estimates.cell_sums import Believed
 from crowdtally.reader.estimates.contexts import InContexts, consistent_items, shrink
-from crowdtally.reader.estimates.estimator import LEVEL, Estimator, _like, same_records
+from crowdtally.reader.estimates.estimator import LEVEL, ReleaseView, same_records
 from kit.draws import SilentDraws
 from kit.publishing import GivenNoise, made, visits
 from kit.stored import stored
@@ -54,8 +53,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> ct.Release:
     return made(folder, rows, ct.Domain(ITEMS), draws=draws, epsilon="1/5", method=ct.SRA(1))
 
 
-def estimator_of(release: ct.Release) -> Estimator:
-    return Estimator(Axes(load(release.folder)))
+def estimator_of(release: ct.Release) -> ReleaseView:
+    return ReleaseView(load(release.folder))
 
 
 def answers(folder: Path, **context: object) -> str:
@@ -220,7 +219,7 @@ def test_least_squares_leave_the_variance_they_state() -> None:
     items, contexts = rng.normal(0, 2, runs), rng.normal(0, 1, (runs, h))
     made_ = consistent_items(items, 4.0, contexts, 1.0)
     assert made_.items.var() == pytest.approx(made_.item_variance, rel=0.05)
-    law = _like(DiscreteLaplace(Fraction(3)), 12.0)
+    law = of_variance(12.0, Fraction(1))
     assert law.std() ** 2 == pytest.approx(12.0, rel=0.01)
 
 

@@ -84,7 +84,7 @@ def test_lifts_follow_from_the_tables(one: Release, days: list[str]) -> None:
     overall = sum(row.estimate for row in shown.values())
     total = sum(there.values())
     error = std * sqrt(len(days) * ITEMS)
-    whole = one._estimator.items.every.error  # type: ignore[union-attr]
+    whole = one.view.items.every.error  # type: ignore[union-attr]
     seen = Seen(
         np.array([there[item] for item in order], dtype=float),
         np.full(len(order), std * sqrt(len(days))),

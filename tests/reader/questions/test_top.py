@@ -378,10 +378,10 @@ def test_few_items_of_nobody_are_noise_whatever_is_believed(tmp_path: Path) -> N
 def test_of_few_items_only_a_count_above_the_floor_speaks(tmp_path: Path) -> None:
     """Whatever the low end of an interval is: the prior alone may have put it there."""
     release = nobody(tmp_path)
-    axes, estimator, where = release._axes, release._estimator, list(range(len(PLACES_FLOOR)))
-    above = release.table("items").df()["count"].to_numpy() > floor_of_cells(estimator.base, 50)
+    view, where = release.view, list(range(len(PLACES_FLOOR)))
+    above = release.table("items").df()["count"].to_numpy() > floor_of_cells(view.base, 50)
     assert len(PLACES_FLOOR) == 50
-    assert spoken_for(axes, estimator, where).tolist() == above.tolist()
+    assert spoken_for(view, where).tolist() == above.tolist()
     assert above.sum() < 5
 
 

@@ -133,7 +133,7 @@ def test_hostile_labels_of_pictures_run_nothing(server: Served) -> None:
 
 def test_every_item_has_a_page(server: Served, releases: dict[str, ct.Release]) -> None:
     for kind in ("auto", "labels", "sra-integers-and-context", "discovered", "hostile"):
-        axis = next(iter(releases[kind].source().axes.by_name.values()))
+        axis = next(iter(releases[kind].source().view.by_name.values()))
         for item in axis.axis.values[:40].tolist():
             answer = server.ask(f"/r/{kind}/item", item=item)
             if len(str(item)) > 8000:

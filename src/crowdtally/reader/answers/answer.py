@@ -93,9 +93,9 @@ class AnswerTable:
 class AnswerList(AnswerTable, Generic[Row]):
     """A list of rows: the base of every answer that is one.
 
-    A subclass is a frozen dataclass, ``class TopList(AnswerList[TopItem])``, whose ``row_type``
-    names its rows' dataclass. That one is frozen, on :class:`AnswerRow`, and has a field ``item``;
-    its other fields are text, numbers or booleans, each perhaps None.
+    A subclass is a frozen dataclass, ``class TopList(AnswerList[TopItem])``; ``row_type`` is that
+    of its rows: frozen, on :class:`AnswerRow`, with a field ``item``, and otherwise texts, numbers
+    or booleans, each perhaps None.
     """
 
     rows: tuple[Row, ...]
@@ -111,12 +111,10 @@ class AnswerList(AnswerTable, Generic[Row]):
 
     @classmethod
     def row_type(cls) -> type:
-        """The dataclass of its rows."""
         raise NotImplementedError
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns in order; the same for every answer of a kind, also for an empty one."""
         kind = self.item_kind
         if kind is None and self.rows:
             whole = all(isinstance(getattr(row, "item", None), int) for row in self.rows)

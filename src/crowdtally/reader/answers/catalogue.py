@@ -18,15 +18,10 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,19}(\.0*)?")
 def read_labels(
     source: str | os.PathLike[str], item: str, kind: str, items: Iterable[Any]
 ) -> Labels:
-    """The labels of a release's items, from ``FILE[:LABEL[,CATEGORY]]``.
+    """Read the labels of a release's items from ``FILE[:LABEL[,CATEGORY]]``.
 
-    Items that only the catalogue has are passed over.
-
-    Args:
-        source: the file, CSV, Parquet or JSON lines, and which columns of it to take.
-        item: the release's name for items: so is the catalogue's column called, else its first.
-        kind: what items are, ``text`` or ``integer``.
-        items: those of the release.
+    The catalogue's column of items has the name ``item``, else it is the first. Items that only the
+    catalogue has are skipped.
 
     Raises:
         UsageError: there is no such column, or it is not clear which is meant.
@@ -50,7 +45,7 @@ def _found(
     key_of: Callable[[str | None], Any],
     file: str,
 ) -> tuple[Mapping[Any, str | None], Mapping[Any, str | None]]:
-    """Label and last column of each item that is wanted; one that comes twice is refused."""
+    """Label and last column of each wanted item; refuse an item that comes twice."""
     labels, last, again = dict[Any, str | None](), dict[Any, str | None](), dict[Any, None]()
     for row in rows:
         item = key_of(row[0])
@@ -66,7 +61,7 @@ def _found(
 
 
 def _whole(key: str | None) -> int | None:
-    """The number that is written there; None where none is."""
+    """The whole number that a key states, or None."""
     if key is None or not _WHOLE.fullmatch(key.strip()):
         return None
     return int(key.strip().partition(".")[0])
@@ -86,7 +81,7 @@ def _columns(catalogue: RowFile, file: str, item: str, named: str | None) -> lis
 
 
 def _typed(named: str, file: str, there: Sequence[str]) -> Iterator[str]:
-    """Those that somebody named: ``LABEL`` or ``LABEL,CATEGORY``; a name with a comma wins."""
+    """The columns that were named, ``LABEL`` or ``LABEL,CATEGORY``; a name with a comma wins."""
     names = [named] if named in there else [name.strip() for name in named.split(",")]
     if len(names) > len(LABELS):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Columns, labels, JSON schema of answers."""
+"""The columns of answers, their JSON schema, and labels of items."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from crowdtally.core.display import some
 from crowdtally.errors import InputError
-
-# The columns of an answer: names and kinds follow from its rows' dataclass, not from values.
 
 Kind = Literal["text", "integer", "float", "boolean"]
 
@@ -25,7 +23,6 @@ _KINDS: dict[Any, Kind] = {str: "text", int: "integer", float: "float", bool: "b
 @dataclass(frozen=True)
 class Column:
     name: str
-    """Its name: that of the row's field."""
     kind: Kind
     """What its values are, where they are not missing."""
     optional: bool
@@ -37,13 +34,7 @@ class Column:
 def columns_of(
     row: type, labelled: tuple[str, ...] = (), item_kind: str | None = None
 ) -> tuple[Column, ...]:
-    """The columns of rows of this dataclass; labels stand beside the item.
-
-    Args:
-        row: the dataclass.
-        labelled: which of ``LABELS`` there are.
-        item_kind: what items are, ``text`` or ``integer``.
-    """
+    """The columns of rows of this dataclass; labels stand beside the item."""
     declared = {column.name: column for column in _declared(row)}
     beside = [declared.pop(name) for name in LABELS if name in declared]
     found = [
@@ -72,14 +63,12 @@ def _column(name: str, hint: Any) -> Column:
     return Column(name, _KINDS[member], optional)
 
 
-# The JSON schema of an answer, from its rows' dataclass.
-
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TYPES = {"text": "string", "integer": "integer", "float": "number", "boolean": "boolean"}
 
 
 def schema_of(row: type, *, many: bool) -> dict[str, Any]:
-    """The schema of a list of such rows, or of one; labels are there where they were asked for."""
+    """The schema of a list of such rows, or of one; labels are optional."""
     columns = columns_of(row, LABELS)
     one = {
         "type": "object",
@@ -96,8 +85,6 @@ def type_of(column: Column) -> str | list[str]:
     found += ["null"] if column.optional else []
     return found if len(found) > 1 else found[0]
 
-
-# Labels and categories of items, from a public catalogue.
 
 _FEW = 3
 
@@ -130,16 +117,13 @@ class Labels:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Which columns they add to an answer."""
         return LABELS if self.categories is not None else LABELS[:1]
 
     def beside(self, item: Any) -> dict[str, str | None]:
-        """What stands beside an item."""
         categories = {} if self.categories is None else self.categories
         return {"label": self.labels[item], "category": categories.get(item)}
 
     def refuse_missing(self, items: Iterable[Any]) -> None:
-        """Every item must have its place in the catalogue."""
         missing = [item for item in items if item not in self.labels]
         if not missing:
             return

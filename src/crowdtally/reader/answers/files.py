@@ -1,4 +1,4 @@
-"""CSV, Parquet, XLSX, frames."""
+"""Answers as files (CSV, JSON, Parquet, XLSX), and as Arrow, pandas and Polars frames."""
 
 from __future__ import annotations
 
@@ -21,24 +21,15 @@ from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.reader.answers.columns import Column
 
-# Answers as files: the suffix says how, and a file is written whole or not at all.
-
 
 class Writable(Protocol):
-    """What an answer must be able to do to become a file."""
+    """An answer that can become a file."""
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """Its columns in order."""
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Its rows."""
-
-    def to_json(self) -> str:
-        """The same as JSON."""
-
-    def to_csv(self) -> str:
-        """The same as CSV."""
+    def columns(self) -> tuple[Column, ...]: ...
+    def to_dicts(self) -> list[dict[str, Any]]: ...
+    def to_json(self) -> str: ...
+    def to_csv(self) -> str: ...
 
 
 SUFFIXES: Mapping[str, Callable[[Writable, Path], object]] = {
@@ -64,7 +55,6 @@ def checked_target(path: str | os.PathLike[str]) -> Path:
 
 
 def written(answer: Writable, path: str | os.PathLike[str]) -> Path:
-    """Write an answer to a new file; its path."""
     target = checked_target(path)
     with new_file(target) as part:
         SUFFIXES[target.suffix.lower()](answer, part)
@@ -77,7 +67,7 @@ _RUN = frozenset("=+-@\t\r\n|%")
 """Letters with which a spreadsheet, or an import into one, may begin to run a text; also in full
 width or small, which some take for the same."""
 _CELLS = re.compile(r"(?<=[;\t\r\n])")
-"""Where a new cell begins for a program that goes by other separators: it does not know the quotes
+"""Where a new cell begins for a program with other separators: it does not know the quotes
 of a cell that is not its own."""
 _APART = frozenset('",;')
 """What tells cells apart, or might in a reader that guesses."""
@@ -130,11 +120,9 @@ def as_text(text: str) -> str:
 
 
 def _first_letter(text: str, also: str = "") -> str:
-    """The first letter in its usual form; apostrophes, blanks and what has no width are none.
+    """The first letter in its usual form, without apostrophes, blanks and what has no width.
 
-    Args:
-        text: where it is looked for.
-        also: blanks that are letters here.
+    Blanks in ``also`` are letters here.
     """
     for letter in text:
         if letter in also or (letter.isprintable() and letter not in "' "):
@@ -142,7 +130,7 @@ def _first_letter(text: str, also: str = "") -> str:
     return ""
 
 
-# Answers in memory, for other programs: Arrow, pandas, Polars; and as Parquet.
+# Answers as Arrow, pandas and Polars frames, and as Parquet.
 
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN"}
 _ARRAYS: dict[str, Any] = {"integer": np.int64, "float": np.float64, "boolean": np.bool_}
@@ -198,11 +186,7 @@ def polars_frame(columns: Sequence[Column], rows: Rows) -> Any:
 
 
 def write_parquet(columns: Sequence[Column], rows: Rows, path: str | os.PathLike[str]) -> None:
-    """Write the rows as a Parquet file.
-
-    Raises:
-        OSError: the disk is full or cannot be written.
-    """
+    """Write the rows as a Parquet file; an OSError if the disk is full or cannot be written."""
     target = str(Path(path)).replace("'", "''")
     made = relation(columns, rows)
     try:
@@ -224,7 +208,6 @@ _SAFE = {f"strings_to_{kind}": False for kind in ("formulas", "urls", "numbers")
 
 
 def workbook(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The rows as a workbook of one sheet, ``answer``."""
     try:
         import xlsxwriter
     except ImportError:

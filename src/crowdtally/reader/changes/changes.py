@@ -1,4 +1,4 @@
-"""Ct.changes."""
+"""``ct.changes``: which items rose or fell between two releases of one domain."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from crowdtally.core.numbers import Number, exact
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.format import Published
 from crowdtally.reader.answers.answer import AnswerList, AnswerRow
-from crowdtally.reader.axes import Axes, Mask
+from crowdtally.reader.axes import Axes, Floats, Mask
 from crowdtally.reader.changes.measured import POPULAR, Reading, read
-from crowdtally.reader.changes.significance import Discovered, Floats, Pair, discovered, pairs_of
+from crowdtally.reader.changes.significance import Discovered, Pair, discovered, pairs_of
 from crowdtally.reader.changes.words import change_line, change_table, printed, remarks
 from crowdtally.reader.estimates.estimator import is_bounded
 from crowdtally.reader.questions.chosen import how_many
 from crowdtally.reader.release import Release, load
-
-# What changed, as a list: its lines, and what is said beside them.
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,6 @@ class ChangeList(AnswerList[Change]):
 
     @property
     def notes(self) -> list[str]:
-        """What must be said beside the list."""
         return list(self.remarks)
 
     def __repr__(self) -> str:
@@ -106,7 +103,7 @@ class ChangeList(AnswerList[Change]):
         return "\n".join(printed(self))
 
 
-# Whether two releases speak of the same thing; if not, how they differ and what to do.
+# Refuse two releases that do not count the same thing, and say how they differ.
 
 _FEW = 3
 
@@ -242,8 +239,6 @@ def _bounding(published: Published) -> Iterator[str]:
         yield "rows scaled to a norm"
 
 
-# ``ct.changes``: what rose and what fell between two releases of one domain.
-
 MISSED = 0.05
 """The share of the intervals of a list that may miss their change."""
 OF = ("counts", "shares")
@@ -283,18 +278,18 @@ def changes(
     if of not in OF:
         raise UsageError(f"what is compared is counts or shares: received {of!r}.")
     both = [one if isinstance(one, Release) else load(one) for one in (earlier, later)]
-    axes = [one._axes for one in both]
-    refuse_unlike(*axes)
+    views = [one.view for one in both]
+    refuse_unlike(*views)
     asked = {**(context or {}), **contexts}
-    boxes = [_box(one, asked) for one in axes]
-    readings = [read(one._axes, one._estimator, box) for one, box in zip(both, boxes, strict=True)]
+    readings = [read(one, _box(one, asked)) for one in views]
     pairs = pairs_of(readings[0].ways, readings[1].ways, shares=of == "shares")
     found = _found(pairs, rate)
-    rows = _rows(axes[0], readings, pairs, found, most, shares=of == "shares")
-    item = axes[0].published.domain.lists[0]
+    rows = _rows(views[0], readings, pairs, found, most, shares=of == "shares")
+    before, after = (one.published for one in views)
     made = ChangeList(
-        rows, rate, of, axes[0].published.counted, len(pairs[0].later), len(found),
-        remarks(axes, readings, pairs, rate, of), item_kind=item.kind,
+        rows, rate, of, before.counted, len(pairs[0].later), len(found),
+        remarks(before, after, readings[1], pairs, rate, of),
+        item_kind=before.domain.lists[0].kind,
     )  # fmt: skip
     labels = both[1]._labels or both[0]._labels
     return made if labels is None else made.with_labels(labels)
@@ -315,7 +310,6 @@ def _rate(fdr: Number) -> float:
 
 
 def _box(axes: Axes, asked: Mapping[str, object]) -> dict[str, Mask]:
-    """Where contexts have the values that are asked for."""
     contexts, found = axes.contexts, dict[str, Mask]()
     for name, value in asked.items():
         if not contexts:
@@ -342,7 +336,6 @@ def _rows(
     *,
     shares: bool,
 ) -> tuple[Change, ...]:
-    """The lines of the list, the surest first."""
     if not len(found):
         return ()
     change, low, high = _measured(pairs, found)
@@ -351,12 +344,18 @@ def _rows(
         whole = pairs[0].later.whole
         unit = 100 / (1.0 if whole is None else whole.value)
     order = np.lexsort((-np.abs(change), found.q_values))[:most]
-    items = axes.by_name[axes.published.domain.lists[0].name].axis.values
-    return tuple(
-        _row(rank, one, items[found.lines[one]], readings, pairs, found,
-             tuple(part[one] * unit for part in (change, low, high)))
-        for rank, one in enumerate(order.tolist(), start=1)
-    )  # fmt: skip
+    items = axes.by_name[axes.published.domain.lists[0].name].axis.values[found.lines].tolist()
+    rows = list[Change]()
+    for rank, one in enumerate(order.tolist(), start=1):
+        line, pair = int(found.lines[one]), pairs[int(found.ways[one])]
+        before, after = (_believed(reading, line) for reading in readings)
+        rows.append(Change(
+            rank, items[one], "rose" if found.rose[one] else "fell", *before, *after,
+            float(change[one] * unit), _number(low[one] * unit), _number(high[one] * unit),
+            float(found.p_values[one]), float(found.q_values[one]),
+            _number(pair.earlier.counts[line]), _number(pair.later.counts[line]),
+        ))  # fmt: skip
+    return tuple(rows)
 
 
 def _measured(pairs: Sequence[Pair], found: Discovered) -> tuple[Floats, Floats, Floats]:
@@ -374,26 +373,6 @@ def _measured(pairs: Sequence[Pair], found: Discovered) -> tuple[Floats, Floats,
             change[here] = sign * values[lines]
             low[here], high[here] = (near, far) if up else (far, near)
     return change, low, high
-
-
-def _row(
-    rank: int,
-    one: int,
-    item: object,
-    readings: Sequence[Reading],
-    pairs: Sequence[Pair],
-    found: Discovered,
-    changed: tuple[float, ...],
-) -> Change:
-    line, pair = int(found.lines[one]), pairs[int(found.ways[one])]
-    before, after = (_believed(reading, line) for reading in readings)
-    return Change(
-        rank, item.item() if isinstance(item, np.generic) else item,  # type: ignore[arg-type]
-        "rose" if found.rose[one] else "fell", *before, *after,
-        float(changed[0]), _number(changed[1]), _number(changed[2]),
-        float(found.p_values[one]), float(found.q_values[one]),
-        _number(pair.earlier.counts[line]), _number(pair.later.counts[line]),
-    )  # fmt: skip
 
 
 def _believed(reading: Reading, line: int) -> tuple[float | None, float | None, float | None]:

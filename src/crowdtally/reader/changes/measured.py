@@ -1,4 +1,4 @@
-"""What each release measured."""
+"""What each release measured of every item, without a prior: values and their errors."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ import numpy as np
 
 from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
+from crowdtally.format import Published
 from crowdtally.format.manifest import DISTINCT, TableFacts
 from crowdtally.inference.auto import AutoEstimates
 from crowdtally.inference.facts import AutoFacts, Chosen
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.cumulants import Floats, cumulants
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, Mask
-from crowdtally.reader.changes.tails import Ints, Noise
+from crowdtally.reader.axes import Axes, Ints, Mask
+from crowdtally.reader.changes.tails import Noise
 from crowdtally.reader.estimates.cell_sums import Believed, Sampled, weighted_sum
-from crowdtally.reader.estimates.estimator import Estimator, is_bounded
+from crowdtally.reader.estimates.estimator import ReleaseView, is_bounded
 from crowdtally.reader.estimates.facts import MOST, counts, places, single_counts
 from crowdtally.reader.questions.noisy_sums import in_units
 from crowdtally.reader.questions.top import selected_table
-
-# What one release measured of every item, without a prior: values, and all that may be off.
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,7 @@ class Whole:
     """The sum over all items, as a release knows it."""
 
     value: float
-    """The sum."""
     deviation: float
-    """Of its error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +67,6 @@ class Measured:
 
     @property
     def noise_variance(self) -> Floats:
-        """Of the noise of each."""
         parts = [one.at(np.zeros(len(self)))[2] for one in self.noises]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
@@ -87,24 +82,20 @@ def of_table(
 ) -> Measured:
     """Of a table of which every cell was published.
 
-    Args:
-        values: of each item: the sum of its cells.
-        law: the noise of one cell.
-        cells: how many cells of one draw that sum has.
-        draws: how many such draws.
-        sampled: what one sampled record counts at most.
-        whole: the sum over all items.
+    ``law`` is the noise of one cell. Each value sums ``cells`` cells in each of ``draws`` draws;
+    one sampled record counts at most ``sampled``.
     """
     noise = Noise(cumulants(law, cells, draws), np.ones(len(values)))
-    together = isinstance(law, IntervalNoise)
-    return Measured(values, values, [noise], values, sampled, whole=whole, drawn_together=together)
+    return Measured(
+        values, values, [noise], values, sampled, whole=whole, drawn_together=law.drawn_together
+    )
 
 
 def bounds_of(published: Floats, keeping: Keeping, unit: float) -> tuple[Floats, Floats]:
-    """Between what each noisy count lies: NaN was left out, so it is smaller than the rule lets go.
+    """Where each noisy count lies: NaN was left out, so it is less than the rule always keeps.
 
-    One that is at least κ, and at least τ, is kept for certain. Of one-sided rules negative counts
-    are never kept, however large.
+    One that is at least κ and at least τ is kept for certain. One-sided rules never keep negative
+    counts.
     """
     most = max(float(keeping.cut), float(keeping.threshold or 0)) * unit
     least = -most if keeping.sides == "two" else -inf
@@ -134,8 +125,7 @@ def of_chosen(chosen: Chosen, size: int, draws: int = 1) -> Measured:
     for part in (low, high, counts):
         part[chosen.places] = chosen.values
     noise = Noise(cumulants(chosen.law, draws=draws), np.ones(size))
-    together = isinstance(chosen.law, IntervalNoise)
-    return Measured(low, high, [noise], counts, drawn_together=together)
+    return Measured(low, high, [noise], counts, drawn_together=chosen.law.drawn_together)
 
 
 def of_auto(facts: AutoFacts, found: AutoEstimates) -> list[Measured]:
@@ -165,14 +155,14 @@ def of_auto(facts: AutoFacts, found: AutoEstimates) -> list[Measured]:
     return [base, of_chosen(head, facts.size)]
 
 
-# What a release measured of its items, overall or in contexts: which table is compared.
+# Which table of a release is compared.
 
 POPULAR = "hpa"
 """The rule that keeps records by a popularity, which each release draws anew."""
 _SAMPLES = ("sra", "declared", POPULAR)
 """Rules that sample records one by one."""
 _CERTAIN = ("dpsense", "dpsense-s", DISTINCT)
-"""Rules that scale rows instead, or bound nobody: nothing is left to chance."""
+"""Rules that scale rows instead, or do not bound users: no sampling error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,27 +178,26 @@ class Reading:
     """How many cells of the table each value sums over."""
 
 
-def read(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading:
+def read(view: ReleaseView, box: Mapping[str, Mask]) -> Reading:
     """The measurements of all items of a release, where contexts have the values of a box."""
-    published = axes.published
+    published = view.published
     if (only := selected_table(published)) is not None:
-        return _selected(axes, only, box)
+        return _selected(view, only, box)
     if published.method.bounding == POPULAR and published.table("popularity") is not None:
-        return _popularity(axes, box)
-    table = axes.find([next(iter(axes.by_name)), *box])
+        return _popularity(view, box)
+    table = view.find([next(iter(view.by_name)), *box])
     auto = published.auto is not None
     if auto and table is not None:
-        return _auto_in_contexts(axes, estimator, table, box) if box else _auto(estimator, table)
+        return _auto_in_contexts(view, table, box) if box else _auto(view, table)
     if table is None:
         raise UsageError(
             "no table of this release counts items in contexts, so they cannot be tested there "
             "item by item. Compare without a context, or release both with --bounding sra."
         )
-    return _table(axes, estimator, table, box)
+    return _table(view, table, box)
 
 
 def _selected(axes: Axes, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
-    """Of the items that were selected, overall or in one context."""
     one_each = set(box) == set(axes.contexts) and all(mask.sum() == 1 for mask in box.values())
     if table.name == "heads" and not one_each:
         raise UsageError(
@@ -245,66 +234,62 @@ def _popularity(axes: Axes, box: Mapping[str, Mask]) -> Reading:
         )
     values = counts(published, table)
     whole = Whole(float(values.sum()), table.law.std(Combination.of_cells(len(values))))
-    measured = of_table(values, table.law, sampled=step_of(axes, table), whole=whole)
+    measured = of_table(values, table.law, sampled=step_of(published, table), whole=whole)
     return Reading(table, [measured], None, 1)
 
 
-def _auto(estimator: Estimator, table: TableFacts) -> Reading:
+def _auto(view: ReleaseView, table: TableFacts) -> Reading:
     _refuse_unlisted(table)
-    if estimator.auto is None or estimator.items is None:
+    if view.auto is None or view.items is None:
         raise TypeError("a listed table of auto has estimates")
-    return Reading(table, of_auto(*estimator.auto), estimator.items.believed, 1)
+    return Reading(table, of_auto(*view.auto), view.items.believed, 1)
 
 
-def _auto_in_contexts(
-    axes: Axes, estimator: Estimator, table: TableFacts, box: Mapping[str, Mask]
-) -> Reading:
-    """Of items in contexts, and where they were measured in each again, of those."""
-    contexts, cells = estimator.context_mask(box), None
-    if estimator.auto is not None:
-        facts, estimates = estimator.auto
+def _auto_in_contexts(view: ReleaseView, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
+    contexts, cells = view.context_mask(box), None
+    if view.auto is not None:
+        facts, estimates = view.auto
         cells = facts.cells
     if cells is None:
         raise TypeError("a table of items in contexts has estimates beside it")
-    believed, width = estimator.in_contexts(contexts), int(contexts.sum())
+    believed, width = view.in_contexts(contexts), int(contexts.sum())
     sums, factors = cells.values[:, contexts].sum(axis=1), estimates.factors
     values = factors * sums
     measured = Measured(
         values, values, [Noise(cumulants(cells.law, width), factors)], sums,
         own=np.full(facts.size, estimates.scatter),
         shared=np.full(facts.size, estimates.common if estimates.items.calibrated else 1.0),
-        whole=_whole_there(estimator, contexts),
+        whole=_whole_there(view, contexts),
     )  # fmt: skip
     return Reading(table, [measured], believed, width)
 
 
-def _whole_there(estimator: Estimator, contexts: Mask) -> Whole | None:
-    total = estimator.total_in_contexts(contexts, None)
+def _whole_there(view: ReleaseView, contexts: Mask) -> Whole | None:
+    total = view.total_in_contexts(contexts, None)
     return None if total is None else Whole(total.mean, total.error)
 
 
-def _table(axes: Axes, estimator: Estimator, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
+def _table(view: ReleaseView, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
     """Of a table that counts what is asked for, perhaps in several cells of each item."""
-    published = axes.published
+    published = view.published
     _refuse_unlisted(table)
     several = len(table.axes) > 1
-    contexts = estimator.context_mask(box) if several else np.ones(1, dtype=np.bool_)
+    contexts = view.context_mask(box) if several else np.ones(1, dtype=np.bool_)
     cells = int(contexts.sum())
-    of_items = estimator.items
+    of_items = view.items
     believed = None if of_items is None else of_items.believed
     if several and box:
-        believed = estimator.in_contexts(contexts)
-    step = step_of(axes, table)
+        believed = view.in_contexts(contexts)
+    step = step_of(published, table)
     if table.summary is not None:
-        published_cells = _listed_cells(axes, table, len(contexts))[:, contexts]
+        published_cells = _listed_cells(view, table, len(contexts))[:, contexts]
         whole = _sampled_total(table, published_cells)
         measured = of_summary(published_cells, table.law, table.keeping, sampled=step, whole=whole)
         return Reading(table, [measured], believed, cells)
-    values = single_counts(published, table, axes.of(table)).reshape(-1, len(contexts))
+    values = single_counts(published, table, view.axes_of(table)).reshape(-1, len(contexts))
     sums = values[:, contexts].sum(axis=1)
     law = table.law
-    apart = isinstance(law, IntervalNoise) and law.blocks > 1
-    together, draws = (1, cells) if apart else (cells, 1)
+    together, draws = (cells, 1) if law.blocks == 1 else (1, cells)
     number = float(len(sums) * cells)  # the weights of the sum over all items in these contexts
     every = Combination(number, number, float(cells) * len(sums) ** 2)
     whole = Whole(float(sums.sum()), law.std(every))
@@ -330,7 +315,7 @@ def _listed_cells(axes: Axes, table: TableFacts, contexts: int) -> Floats:
     """(items, contexts) noisy counts of a table; NaN of cells that were left out."""
     published = axes.published
     found = np.full(table.cells, np.nan)
-    where: Ints = places(published, table, axes.of(table))
+    where: Ints = places(published, table, axes.axes_of(table))
     found[where] = counts(published, table)
     return found.reshape(-1, contexts)
 
@@ -346,9 +331,8 @@ def _sampled_total(table: TableFacts, published: Floats) -> Whole | None:
     return Whole(found.value, found.standard_error)
 
 
-def step_of(axes: Axes, table: TableFacts) -> float:
+def step_of(published: Published, table: TableFacts) -> float:
     """C: what one sampled record, or a user of an unknown rule, counts at most; 0 of neither."""
-    published = axes.published
     method = published.method
     if not is_bounded(published) or table.law.per_cell or method.bounding in _CERTAIN:
         return 0.0

@@ -1,4 +1,4 @@
-"""Tests, false discoveries."""
+"""Test which items changed, at a false discovery rate: see ``changes.md``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
+from crowdtally.reader.axes import Floats, Ints
 from crowdtally.reader.changes.measured import Measured
 from crowdtally.reader.changes.tails import Errors, Noise, Sample, reach, tail
-
-# Which of many tests are discoveries, at a false discovery rate: see ``changes.md``.
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def harmonic(size: int) -> float:
@@ -44,10 +40,7 @@ def adjusted(chances: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Discovered:
-    """The items that changed."""
-
     lines: Ints
-    """Their places in the list."""
     rose: NDArray[np.bool_]
     """Which of them rose; the others fell."""
     p_values: Floats
@@ -62,7 +55,7 @@ class Discovered:
 
 
 def discovered(rises: Sequence[Floats], falls: Sequence[Floats], fdr: float) -> Discovered:
-    """From one-sided p-values, those of each measurement in an array of its own.
+    """Find changes by one-sided p-values, an array for each measurement.
 
     Rises and falls are two families of tests, each at half of the rate.
     """
@@ -78,12 +71,12 @@ def discovered(rises: Sequence[Floats], falls: Sequence[Floats], fdr: float) -> 
     return Discovered(*(np.concatenate(both) for both in zip(*parts, strict=True)))
 
 
-# Item by item: how likely the difference of two releases is where nothing changed.
+# The p-value of each item's difference, if nothing changed.
 
 OF_TABLE, OF_HEAD = 0.8, 0.2
 """How the error probability is divided where items were measured twice: in the table, and apart."""
 _HIGHER = 2.0
-"""Standard deviations by which counts are taken too large, where sampling errors go by them."""
+"""Standard deviations added to counts on which sampling errors depend."""
 _TOLD = 3.0
 """Standard deviations that a total must be above 0, to be divided by."""
 
@@ -106,7 +99,6 @@ class Pair:
         return _known(self.later.low - self.ratio * self.earlier.high)
 
     def fallen(self) -> Floats:
-        """The least that each can have fallen by."""
         return _known(self.ratio * self.earlier.low - self.later.high)
 
     @property
@@ -115,11 +107,9 @@ class Pair:
         return self.earlier.drawn_together or self.later.drawn_together
 
     def errors(self, *, up: bool, changed: bool = False) -> Errors:
-        """The errors of the differences.
+        """The errors of later less earlier values, or the other way round.
 
-        Args:
-            up: of the later value less the earlier one, else the other way round.
-            changed: whether both true counts may differ; else they are one and the same.
+        ``changed``: whether both true counts may differ; else they are equal.
         """
         before, after, ratio = self.earlier, self.later, self.ratio
         noises = [*after.noises, *(Noise(one.law, ratio * one.factors) for one in before.noises)]
@@ -141,10 +131,9 @@ class Pair:
         return np.asarray(before**2 * of_earlier + after**2 * of_later, dtype=np.float64)
 
     def _means(self, *, changed: bool) -> tuple[Floats, Floats]:
-        """The expected counts on which sampling errors depend, rather too large than too small.
+        """Expected counts for sampling errors, rather too large than too small.
 
-        Where nothing changed both releases say the same: their mean, and two of its standard
-        deviations.
+        Where nothing changed both releases measure the same: their mean, and two of its deviations.
         """
         before, after = self.ratio * self.earlier.middle, self.later.middle
         noise = self.ratio**2 * self.earlier.noise_variance, self.later.noise_variance
@@ -195,7 +184,6 @@ def pairs_of(earlier: Sequence[Measured], later: Sequence[Measured], *, shares: 
 
 
 def _ratio(earlier: Measured, later: Measured) -> tuple[float, float]:
-    """The later total divided by the earlier one, and its relative error."""
     found = []
     for which, one in (("earlier", earlier.whole), ("later", later.whole)):
         if one is None:

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.laws.cumulants import Cumulants, Floats, Three
-
-Ints = NDArray[np.int64]
+from crowdtally.reader.axes import Ints
 
 _STEPS = 45
 _LIKELY = 2.0
@@ -34,7 +32,6 @@ class Noise:
     factors: Floats
 
     def at(self, s: Floats) -> Three:
-        """K, K′ and K″."""
         value, slope, bend = self.law.at(s * self.factors)
         return value, slope * self.factors, bend * self.factors**2
 
@@ -55,7 +52,6 @@ class Sample:
     """C; below 0 where it counts downwards."""
 
     def at(self, s: Floats) -> Three:
-        """K, K′ and K″."""
         power = np.clip(s * self.step, -700, 700)
         rates = self.means / abs(self.step)
         grown = np.expm1(power)
@@ -76,7 +72,6 @@ class Errors:
     """Of what is nearly normal."""
 
     def at(self, s: Floats) -> Three:
-        """K, K′ and K″ of the sum."""
         value, slope = self.variances * s**2 / 2, self.variances * s
         bend = self.variances.copy()
         parts: list[Noise | Sample] = [*self.noises, *self.samples]
@@ -97,7 +92,7 @@ class Errors:
         return np.sqrt(self.at(np.zeros_like(self.variances))[2])
 
     def _most(self) -> Floats:
-        """The largest s of each line: within what converges, and no farther than anybody asks."""
+        """The largest s of each line: within what converges, and not farther than needed."""
         most = _FAR / np.maximum(self.deviations, 1e-300)
         for one in self.noises:
             with np.errstate(divide="ignore"):
@@ -106,7 +101,6 @@ class Errors:
         return most
 
     def _lattice(self) -> Floats:
-        """The widest lattice that a part has."""
         widest = np.zeros_like(self.variances)
         for one in self.noises:
             widest = np.maximum(widest, one.law.lattice * one.factors)
@@ -132,7 +126,6 @@ def tail(errors: Errors, values: Floats) -> Floats:
 
 
 def _at_saddle(errors: Errors, s: Floats, values: Floats) -> Floats:
-    """Pr[error ≥ value] where K′(s) = value."""
     value, slope, bend = errors.at(s)
     exponent = np.maximum(s * values - value, 0.0)
     with np.errstate(under="ignore", over="ignore", divide="ignore", invalid="ignore"):

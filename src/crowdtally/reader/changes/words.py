@@ -1,4 +1,4 @@
-"""Changes as text."""
+"""Changes as text, for a terminal and a notebook, and what must be said beside them."""
 
 from __future__ import annotations
 
@@ -12,27 +12,23 @@ from crowdtally.core.numbers import show
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import DISTINCT
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.measured import Reading
 from crowdtally.reader.changes.significance import Pair
 from crowdtally.reader.estimates.estimator import is_bounded
 from crowdtally.reader.questions.noisy_sums import shown
 from crowdtally.reader.questions.text import interval_of, names_of, whole
 
-# What must be said beside a list of changes.
-
 
 def remarks(
-    axes: Sequence[Axes], readings: Sequence[Reading], pairs: Sequence[Pair], fdr: float, of: str
+    before: Published, after: Published, later: Reading, pairs: Sequence[Pair], fdr: float, of: str
 ) -> tuple[str, ...]:
-    """All that must be said, most important first."""
-    before, after = (one.published for one in axes)
+    """All remarks, the most important first; ``later`` is what the later release measured."""
     return (
         *_called_back(before, after),
         f"False discovery rate {fdr:g}: of the items that are listed, a share of at most {fdr:g} "
         "has not changed, on average over releases. Intervals of changes are widened for having "
         "been chosen: on average, 5% of those listed miss.",
-        *_about(before, readings[1], pairs, of),
+        *_about(before, later, pairs, of),
         *_doubts(before, after),
         *_together(before, after),
     )
@@ -45,7 +41,6 @@ def _called_back(before: Published, after: Published) -> Iterator[str]:
 
 
 def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: str) -> Iterator[str]:
-    """What is compared, and what its errors are."""
     table = reading.table
     if of == "shares":
         yield (
@@ -106,13 +101,10 @@ def _together(before: Published, after: Published) -> Iterator[str]:
     )
 
 
-# Changes as text: for a terminal, a prompt and a notebook.
-
 _FEW = 3
 
 
 def headline(changes: Any) -> str:
-    """How many items changed, out of how many."""
     what = "shares" if changes.of == "shares" else f"numbers of {changes.counted}"
     if not changes.discovered:
         return (
@@ -130,7 +122,6 @@ def headline(changes: Any) -> str:
 
 
 def printed(changes: Any) -> Iterator[str]:
-    """The lines of a list, and its notes."""
     yield headline(changes)
     if changes.rows:
         head, *names = names_of(changes.rows, changes.labelled)
@@ -187,7 +178,6 @@ def _noisy(row: Any) -> str:
 
 
 def change_line(changes: Any) -> str:
-    """The first of them, and how many more there are."""
     first = [f"{row.item!r} {signed(row.change)}" for row in changes.rows[:_FEW]]
     more = len(changes.rows) - len(first)
     rest = f" … and {more:,} more" if more else ""
@@ -196,7 +186,6 @@ def change_line(changes: Any) -> str:
 
 
 def change_table(changes: Any) -> str:
-    """The first lines of a list, how many more there are, and notes below."""
     numbers = ("rank", "change", "within", "earlier", "95% within", "later", "95% within ",
                "q", "noisy counts")  # fmt: skip
     heads = ("rank", "item", *changes.labelled, "direction", *numbers[1:])

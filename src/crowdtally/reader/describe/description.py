@@ -1,4 +1,4 @@
-"""Description: sections."""
+"""A release described: sections of plain sentences."""
 
 from __future__ import annotations
 
@@ -13,18 +13,10 @@ from crowdtally.core.numbers import show
 from crowdtally.format import Published, WithdrawalNote
 from crowdtally.format.manifest import Standing
 from crowdtally.laws.conversion import rounded_down
-from crowdtally.reader.describe.promise import (
-    at_most,
-    beliefs,
-    promise_lines,
-    remark_lines,
-    uncovered_lines,
-)
+from crowdtally.reader.describe import promise
 from crowdtally.reader.describe.protection import protection_lines
 from crowdtally.reader.describe.tables import course_lines, what_lines
 from crowdtally.reader.describe.words import whom_lines
-
-# That a release was called back: said before everything else.
 
 
 def withdrawal_lines(note: WithdrawalNote | None) -> Iterator[str]:
@@ -38,9 +30,6 @@ def withdrawal_lines(note: WithdrawalNote | None) -> Iterator[str]:
         "stays, because what was published cannot be taken back, and each person in it is "
         "protected as promised."
     )
-
-
-# What was spent on the same records, before and with this release.
 
 
 def spending_lines(published: Published) -> Iterator[str]:
@@ -108,20 +97,18 @@ def left_words(published: Published) -> str | None:
 def belief_after(published: Published) -> str | None:
     """What a belief of 50% about one person can become by all releases together, at most."""
     after = epsilon_after(published)
-    return None if after is None else at_most(after, Fraction(1, 2))
+    return None if after is None else promise.at_most(after, Fraction(1, 2))
 
 
 def _belief(published: Published) -> str:
     half = belief_after(published)
     if half is None:
         return ""
-    # Their sum is no limit: it was not there to stop anybody.
+    # Without a limit, what earlier releases said may have decided the cost of later ones.
     open_ended = published.charged.by_zcdp and published.charged.limit is None
     given = ", unless what earlier ones said decided how much later ones cost" * open_ended
     return f" By all of them together a belief of 50% can become {half} at most{given}."
 
-
-# A release described: sections of plain sentences, for a terminal, a notebook and programs.
 
 _Lines = Callable[[Published], Iterable[str]]
 _SECTIONS: tuple[tuple[str, str, _Lines], ...] = (
@@ -129,10 +116,10 @@ _SECTIONS: tuple[tuple[str, str, _Lines], ...] = (
     ("from_whom", "From whom", whom_lines),
     ("steps", "How ε was spent, step by step", course_lines),
     ("protection", "How it is protected", protection_lines),
-    ("odds", "What ε means as odds", promise_lines),
-    ("remark", "A remark on so large an ε", remark_lines),
+    ("odds", "What ε means as odds", promise.promise_lines),
+    ("remark", "A remark on so large an ε", promise.remark_lines),
     ("spent", "What was spent", spending_lines),
-    ("not_covered", "What is not covered", uncovered_lines),
+    ("not_covered", "What is not covered", promise.uncovered_lines),
 )
 WIDTH = 88
 """Columns of a text whose reader is not known."""
@@ -140,13 +127,10 @@ WIDTH = 88
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a description."""
-
     name: str
     """What programs know it by."""
     title: str
     lines: tuple[str, ...]
-    """Sentences that belong together, in order."""
 
 
 @dataclass(frozen=True)
@@ -181,12 +165,11 @@ class Description:
             "epsilon": show(promised.epsilon),
             "delta": show(promised.delta),
             "unit": promised.unit,
-            "beliefs": beliefs(promised.epsilon),
+            "beliefs": promise.beliefs(promised.epsilon),
             **{section.name: list(section.lines) for section in self.sections},
         }
 
     def to_json(self) -> str:
-        """JSON text."""
         return display.printable_json(self.to_dict())
 
     def __str__(self) -> str:
@@ -200,7 +183,6 @@ class Description:
 
 
 def describe(published: Published) -> Description:
-    """What a release is, in plain words."""
     note = published.withdrawn
     told = (Section(name, title, tuple(lines(published))) for name, title, lines in _SECTIONS)
     sections = [Section("withdrawal", "Withdrawn", tuple(withdrawal_lines(note))), *told]

@@ -1,4 +1,4 @@
-"""The guarantee and what it does not cover."""
+"""The guarantee: ε as odds, and what it does not cover."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from crowdtally.reader.describe.words import (
     who,
 )
 
-# ε as odds: what a belief about one person can become, whatever is released.
-
 _DELTAS = (Fraction(1, 10**6), Fraction(1, 10**12))
-"""δ whose ε are told beside the one that was asked for."""
+"""δ whose ε are shown beside that of the release's δ."""
 LARGE = 10
 """An ε above which a remark says how little it still promises."""
 
 
 def promise_lines(published: Published) -> Iterator[str]:
-    """What a reader can learn about one person at most."""
     promised, person = published.guarantee, who(published)
     epsilon = promised.epsilon
     yield (
@@ -81,7 +78,6 @@ def _power(epsilon: Fraction) -> str:
 
 
 def at_most(epsilon: Fraction, prior: Fraction) -> str:
-    """The most that a belief can become, in words."""
     found = odds(epsilon, prior)
     return "almost 100%" if found == 1 else percent(found)
 
@@ -120,13 +116,11 @@ def beliefs(epsilon: Fraction) -> list[dict[str, str]]:
     ]
 
 
-# What the promise does not cover.
-
 _FEW = 3
 
 
 def uncovered_lines(published: Published) -> Iterator[str]:
-    """What a reader must not take as protected, or as told."""
+    """What is not protected, and what is not reported."""
     *hidden, besides = unprotected_lines(published)
     yield from public_lines(published)
     yield from hidden
@@ -135,7 +129,6 @@ def uncovered_lines(published: Published) -> Iterator[str]:
 
 
 def unprotected_lines(published: Published) -> Iterator[str]:
-    """What is not hidden by the promise."""
     person = who(published)
     yield (
         f"What the crowd shows. That many do something is what the release is for; if it says "
@@ -161,7 +154,6 @@ def accuracy_lines(published: Published) -> Iterator[str]:
 
 
 def public_lines(published: Published) -> Iterator[str]:
-    """What was taken as public."""
     method, records = published.method, published.records
     chosen = list(_public_lists(published))
     if method.bounding not in (*UNCUT, AUTO) and method.chosen_by is None:

@@ -10,15 +10,7 @@ from crowdtally.core.layout import HEAD, PAIRS, SIZES, TOTAL
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
 from crowdtally.format import Published
-from crowdtally.format.manifest import (
-    AUTO,
-    DISTINCT,
-    STATED,
-    UNCUT,
-    BoundFacts,
-    TableFacts,
-)
-from crowdtally.laws.gaussian import GaussianNoise
+from crowdtally.format.manifest import AUTO, DISTINCT, STATED, UNCUT, BoundFacts, TableFacts
 from crowdtally.reader.describe.tables import counts, longer_rows
 from crowdtally.reader.describe.words import amount, listed, number, several, statement, who
 
@@ -41,7 +33,6 @@ SCALED_TO = {
     "l2": "would have a Euclidean norm (the root of the sum of their squares) above {most} were "
     "scaled down to that norm",
 }
-"""What rows were scaled to."""
 CHOSEN = {
     "rank": "so that about as many {who}s exceed it as the noise can bear",
     "dpsense": "by the error that is to be expected",
@@ -63,7 +54,6 @@ _BOUNDED = ": what bounding left out or scaled down is not in it"
 
 
 def protection_lines(published: Published) -> Iterator[str]:
-    """Bounding, the noise of each table, and the parts of ε."""
     yield from bounding_lines(published)
     yield from noise_lines(published)
     yield exactness_line(published)
@@ -127,7 +117,7 @@ def _bounding(published: Published) -> Iterator[str]:
 
 
 def _scaled(published: Published) -> Iterator[str]:
-    """What ``auto`` bounded, and where it had to bound nobody."""
+    """Which tables ``auto`` bounded, and which needed no bound."""
     person = who(published)
     scaled, normed, free, others = list[str](), list[str](), list[str](), list[str]()
     for table in published.tables:
@@ -166,7 +156,6 @@ def _scaled(published: Published) -> Iterator[str]:
 
 
 def _same_bounds(published: Published) -> list[tuple[BoundFacts, list[str]]]:
-    """The bounds that differ, each with its tables."""
     found: dict[BoundFacts, list[str]] = {}
     for name, bound in published.method.bounds.items():
         found.setdefault(bound, []).append(name)
@@ -220,7 +209,7 @@ def _noise(published: Published, table: TableFacts) -> str:
     half = table.interval_half_width
     reach = f"lies within ±{amount(half)}" if half else "is 0"
     changes = f"{_exactly(most)} in all, over all {each}s together"
-    if table.law.kind == GaussianNoise.kind:
+    if table.law.bounded_by == "l2":
         distance = sqrt(table.sensitivity_squared) * float(unit)
         changes = f"a distance of {amount(distance)} (in L2), over all {each}s together"
     if table.law.per_cell:
@@ -237,7 +226,6 @@ def _exactly(value: Fraction) -> str:
 
 
 def parts_lines(published: Published) -> Iterator[str]:
-    """What ε paid for."""
     price = published.guarantee.price
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
     if published.auto is not None:
@@ -252,7 +240,6 @@ def parts_lines(published: Published) -> Iterator[str]:
 
 
 def part_words(published: Published, name: str) -> str:
-    """What a part of ε paid for, in words."""
     if name == MASS and len(published.domain.lists) > 1:
         return PARTS[name].replace("items", "cells")
     if name in PARTS:

@@ -1,4 +1,4 @@
-"""What is counted, table by table."""
+"""What is counted, table by table, and what ``auto`` did."""
 
 from __future__ import annotations
 
@@ -6,60 +6,32 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
-from crowdtally.core.layout import (
-    CONTEXTS,
-    EDGES,
-    HEAD,
-    HEAD_ROWS,
-    HEADS,
-    ITEMS_SHORT,
-    KINDS,
-    PAIRS,
-    PILOT,
-    PILOT_SHORT,
-    POPULARITY,
-    SIZES,
-    TOTAL,
-    ZOOM,
-    TableKind,
-)
+from crowdtally.core import layout as kinds
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.format import Published
-from crowdtally.format.manifest import (
-    AutoFacts,
-    Guarantee,
-    PublicDomain,
-    PublicList,
-    RecordFacts,
-    StepFacts,
-    SummaryFacts,
-    TableFacts,
-)
+from crowdtally.format import Published, manifest
 from crowdtally.reader.describe.words import amount, code, examples, listed, number, several, who
 from crowdtally.reader.estimates.facts import base_table, short_rows
 
-# What the tables of ``auto`` and of top items hold, in words.
-
 _WORDS = {
-    SIZES.name: "how many users have how many {rows}: from 1 to 8, then 9 to 16, 17 to 32 and so "
-    "on, in {bins}; the last one has all longer rows",
-    PILOT_SHORT.name: "a first look at {cells}, from users of at most {bound}",
-    PILOT.name: "a first look at {cells}, from the other users",
-    ITEMS_SHORT.name: "{counted} for every {over}, {cells}, from users of at most {bound}: they "
-    "were counted whole",
-    TOTAL.name: "how many {rows} there are in all, at most {bound} of each user",
-    CONTEXTS.name: "the total of each of {contexts}, from rows scaled down",
-    HEAD.name: "users of {items}, {chosen}",
-    HEADS.name: "users of {each} in each of {contexts}, selected privately",
-    HEAD_ROWS.name: "{counted} of {items}, chosen by their estimates, from rows that have nothing "
-    "else",
-    ZOOM.name: "{counted} of {items} that seem to have much of all, from rows that have nothing "
-    "else",
+    kinds.SIZES.name: "how many users have how many {rows}: from 1 to 8, then 9 to 16, 17 to 32 "
+    "and so on, in {bins}; the last one has all longer rows",
+    kinds.PILOT_SHORT.name: "a first look at {cells}, from users of at most {bound}",
+    kinds.PILOT.name: "a first look at {cells}, from the other users",
+    kinds.ITEMS_SHORT.name: "{counted} for every {over}, {cells}, from users of at most {bound}: "
+    "they were counted whole",
+    kinds.TOTAL.name: "how many {rows} there are in all, at most {bound} of each user",
+    kinds.CONTEXTS.name: "the total of each of {contexts}, from rows scaled down",
+    kinds.HEAD.name: "users of {items}, {chosen}",
+    kinds.HEADS.name: "users of {each} in each of {contexts}, selected privately",
+    kinds.HEAD_ROWS.name: "{counted} of {items}, chosen by their estimates, from rows that have "
+    "nothing else",
+    kinds.ZOOM.name: "{counted} of {items} that seem to have much of all, from rows that have "
+    "nothing else",
 }
 
 
-def step_table(published: Published, table: TableFacts) -> str | None:
+def step_table(published: Published, table: manifest.TableFacts) -> str | None:
     """What the rows of a table are; None for a table that is no step's."""
     words = _WORDS.get(table.name)
     if words is None:
@@ -74,14 +46,14 @@ def step_table(published: Published, table: TableFacts) -> str | None:
         items=several(table.cells, "item"),
         counted=counts(published),
         over=_named(table.axes),
-        bound=number(theta) if table.kind is TOTAL else several(theta, row),
+        bound=number(theta) if table.kind is kinds.TOTAL else several(theta, row),
         chosen="selected privately" if auto is None else "chosen by their estimates",
         each=several(table.cells // prod(one.length for one in lists), "item"),
         contexts=_contexts(lists),
     )
 
 
-def _contexts(lists: Sequence[PublicList]) -> str:
+def _contexts(lists: Sequence[manifest.PublicList]) -> str:
     kind = "combinations" if len(lists) > 1 else "values"
     combinations = prod(one.length for one in lists)
     return f"{number(combinations)} {kind} of {_named([one.name for one in lists])}"
@@ -90,8 +62,6 @@ def _contexts(lists: Sequence[PublicList]) -> str:
 def _named(names: Sequence[str]) -> str:
     return listed([repr(name) for name in names] or [""])
 
-
-# What is counted: the first part of a description.
 
 _COUNTED = {
     "row": "rows, each of them one person",
@@ -102,7 +72,6 @@ _COUNTED = {
 
 
 def what_lines(published: Published) -> Iterator[str]:
-    """What is counted, from which columns, and which tables it makes."""
     yield subject_line(published)
     yield from declared_lines(published)
     yield from table_lines(published)
@@ -114,14 +83,12 @@ def what_lines(published: Published) -> Iterator[str]:
 
 
 def table_lines(published: Published) -> Iterator[str]:
-    """What each table holds."""
     for table in published.tables:
         summary = "" if table.summary is None else f" {_summary(table, table.summary)}"
         yield f"Table {table.name!r} ({table.file}): {_cells(published, table)}.{summary}"
 
 
 def declared_lines(published: Published) -> Iterator[str]:
-    """How rows became records."""
     records, record_id = published.records, published.method.record_id
     yield from _computed(records)
     yield from _selected(records)
@@ -130,26 +97,25 @@ def declared_lines(published: Published) -> Iterator[str]:
 
 
 def subject_line(published: Published) -> str:
-    """What is counted, and over which lists."""
     domain, counted = published.domain, counts(published)
     if domain.is_discovered:
         return _found_line(domain)
     lists = [f"{one.name!r} ({_sized(one)})" for one in domain.lists]
     if not domain.has_items:
         return f"Noisy numbers of {counted}, for every combination of {listed(lists)}."
-    if published.table(HEAD.name) and published.auto is None:
+    if published.table(kinds.HEAD.name) and published.auto is None:
         return f"Noisy numbers of users of some of {lists[0]}: those that most users have."
-    if published.table(HEADS.name):
+    if published.table(kinds.HEADS.name):
         where = listed(lists[1:])
         return f"Noisy numbers of users of some of {lists[0]}: the most common ones by {where}."
     inside = f", and in every combination with {listed(lists[1:])}" if lists[1:] else ""
-    if published.auto is not None and lists[1:] and published.table(EDGES.name) is None:
-        whole = published.table(CONTEXTS.name) is not None
+    if published.auto is not None and lists[1:] and published.table(kinds.EDGES.name) is None:
+        whole = published.table(kinds.CONTEXTS.name) is not None
         inside = f", and in all by {listed(lists[1:])}" if whole else ""
     return f"Noisy numbers of {counted}, for every {lists[0]}{inside}."
 
 
-def _found_line(domain: PublicDomain) -> str:
+def _found_line(domain: manifest.PublicDomain) -> str:
     """The same where the release itself found the values of some columns."""
     first, *others = (repr(name) for name in domain.names)
     if domain.has_items and not others:
@@ -170,15 +136,14 @@ def _found_line(domain: PublicDomain) -> str:
 
 
 def counts(published: Published) -> str:
-    """What a count counts, in words."""
     return _COUNTED.get(published.guarantee.unit, published.counted)
 
 
-def _sized(one: PublicList) -> str:
+def _sized(one: manifest.PublicList) -> str:
     return f"a public list of {several(one.length, 'value')}{examples(one.values)}"
 
 
-def _computed(records: RecordFacts) -> Iterator[str]:
+def _computed(records: manifest.RecordFacts) -> Iterator[str]:
     expressions = {name: how for name, how in records.contexts.items() if how is not None}
     if records.item is not None and records.item_expression is not None:
         expressions = {records.item: records.item_expression, **expressions}
@@ -190,7 +155,7 @@ def _computed(records: RecordFacts) -> Iterator[str]:
         yield f"Where times became days and hours, it was in the zone {records.timezone}."
 
 
-def _selected(records: RecordFacts) -> Iterator[str]:
+def _selected(records: manifest.RecordFacts) -> Iterator[str]:
     if records.where is not None:
         yield f"Only rows that meet the condition {code(records.where)} were records."
     else:
@@ -202,17 +167,16 @@ def _selected(records: RecordFacts) -> Iterator[str]:
         )
 
 
-def _cells(published: Published, table: TableFacts) -> str:
-    """What its rows are, and how many."""
+def _cells(published: Published, table: manifest.TableFacts) -> str:
     counted = table.kind.counts(counts(published))
     if table.is_discovered:
         return _found_cells(table)
-    if table.kind is POPULARITY:
+    if table.kind is kinds.POPULARITY:
         return (
             f"a rough popularity of {several(table.cells, 'item')}, by which it was decided which "
             "records are kept; questions are not answered from it"
         )
-    if table.kind is PAIRS:
+    if table.kind is kinds.PAIRS:
         return f"{counted} for each unordered pair of items, {several(table.cells, 'cell')}"
     step = step_table(published, table)
     if step is not None:
@@ -221,7 +185,7 @@ def _cells(published: Published, table: TableFacts) -> str:
     if table.transform.kind != "none":
         cells = prod(published.domain.by_name[axis].length for axis in table.axes)
         return f"{counted} by {over} ({several(cells, 'cell')}), {_transformed(table)}"
-    if table.kind is EDGES or len(table.axes) > 1:
+    if table.kind is kinds.EDGES or len(table.axes) > 1:
         sizes = " × ".join(number(one.length) for one in published.domain.lists)
         return (
             f"{counted} for every combination of {over}, {sizes} = {several(table.cells, 'cell')}"
@@ -230,7 +194,7 @@ def _cells(published: Published, table: TableFacts) -> str:
     return f"{counted} for every {over}, {several(table.cells, 'cell')}{others}"
 
 
-def _found_cells(table: TableFacts) -> str:
+def _found_cells(table: manifest.TableFacts) -> str:
     what = several(table.cells, "released item")
     if table.axes[1:]:
         over = listed([repr(axis) for axis in table.axes])
@@ -241,7 +205,7 @@ def _found_cells(table: TableFacts) -> str:
     )
 
 
-def _transformed(table: TableFacts) -> str:
+def _transformed(table: manifest.TableFacts) -> str:
     transform = table.transform
     ordered, size = listed([repr(name) for name in transform.ordered] or ["?"]), number(table.cells)
     return {
@@ -255,7 +219,7 @@ def _transformed(table: TableFacts) -> str:
     }[transform.kind]
 
 
-def _summary(table: TableFacts, summary: SummaryFacts) -> str:
+def _summary(table: manifest.TableFacts, summary: manifest.SummaryFacts) -> str:
     """How the cells were chosen, all of it by their noisy counts alone."""
     unit, keeping = float(table.law.unit), summary.keeping
     rules = []
@@ -281,7 +245,7 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> str:
     )
 
 
-# What ``auto`` did, step by step, and what an estimate from it assumes.
+# What ``auto`` did, step by step, and what estimates from it assume.
 
 AIMS = {
     "counts": "numbers that are near the truth for all items",
@@ -311,18 +275,18 @@ def course_lines(published: Published) -> Iterator[str]:
     )
 
 
-def _step(published: Published, place: int, step: StepFacts, part: Fraction) -> str:
+def _step(published: Published, place: int, step: manifest.StepFacts, part: Fraction) -> str:
     why, sign = step.why.rstrip("."), "ρ" if step.paid_in == Rho.field else "ε"
     paid = f"{share(part)} of {sign}"
-    if KINDS[step.name].short_rows:
-        paid = f"at the same {paid} as {longer_rows(published, KINDS[step.name])!r}"
+    if kinds.KINDS[step.name].short_rows:
+        paid = f"at the same {paid} as {longer_rows(published, kinds.KINDS[step.name])!r}"
     return f"Step {place}, {step.name!r}, {paid}: {why}."
 
 
-def longer_rows(published: Published, kind: TableKind) -> str:
+def longer_rows(published: Published, kind: kinds.TableKind) -> str:
     """The table that has the users of longer rows, where this kind has those of short ones."""
     base = base_table(published)
-    return base.name if kind is ITEMS_SHORT and base is not None else PILOT.name
+    return base.name if kind is kinds.ITEMS_SHORT and base is not None else kinds.PILOT.name
 
 
 def share(part: Fraction) -> str:
@@ -334,7 +298,7 @@ def share(part: Fraction) -> str:
     return f"{amount(float(100 * part))}%"
 
 
-def _total(auto: AutoFacts, promised: Guarantee) -> str:
+def _total(auto: manifest.AutoFacts, promised: manifest.Guarantee) -> str:
     sign, whole = ("ε", promised.epsilon) if auto.rho is None else ("ρ", auto.rho)
     pure = auto.spent(Epsilon.field)
     turned = ""
@@ -356,8 +320,8 @@ def assumed_lines(published: Published) -> Iterator[str]:
     if auto.path == "long":
         yield (
             "How much was lost in all is known from the released lengths of rows and from the "
-            f"table {TOTAL.name!r}. If a few rows are so long that the lengths do not show them, "
-            "all estimates are too low together."
+            f"table {kinds.TOTAL.name!r}. If a few rows are so long that the lengths do not show "
+            "them, all estimates are too low together."
         )
     yield from _context_steps(published, auto)
 
@@ -374,7 +338,7 @@ _ASSUMED = {
 }
 
 
-def _context_steps(published: Published, auto: AutoFacts) -> Iterator[str]:
+def _context_steps(published: Published, auto: manifest.AutoFacts) -> Iterator[str]:
     contexts = [repr(one.name) for one in published.domain.contexts]
     if not contexts:
         return
@@ -385,8 +349,8 @@ def _context_steps(published: Published, auto: AutoFacts) -> Iterator[str]:
             f"{person}'s own at random, in all tables. Of a {person} with several values the "
             "others are not shown."
         )
-    if published.table(EDGES.name) is None:
-        whole = published.table(CONTEXTS.name) is not None
+    if published.table(kinds.EDGES.name) is None:
+        whole = published.table(kinds.CONTEXTS.name) is not None
         what = "Only the totals of contexts were" if whole else "Nothing was"
         yield f"{what} measured there: items and contexts make too many cells together."
     if auto.path != "short":

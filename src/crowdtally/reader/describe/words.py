@@ -1,4 +1,4 @@
-"""Numbers and names in sentences; who."""
+"""Numbers, names and expressions in sentences, and who is protected."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 from crowdtally.format import Published
 
-# How numbers, names and expressions are written in sentences.
-
 _FEW = 3
 _DIGITS = Context(prec=30)
 _NEAR_1 = Decimal("0.1")
@@ -19,7 +17,7 @@ WRITTEN = 100_000
 
 
 def number(value: int) -> str:
-    """A whole number with its thousands told apart.
+    """A whole number with commas between thousands.
 
     >>> number(1234567), number(10**20)
     ('1,234,567', '100,000,000,000,000,000,000')
@@ -107,11 +105,7 @@ def _clipped(value: Any) -> str:
     return text if len(text) <= 30 else f"{text[:30]}…"
 
 
-# Whose data it is, and what is protected together.
-
-
 def who(published: Published) -> str:
-    """Who is protected, in a word."""
     return "user" if published.guarantee.unit == "user" else "person"
 
 

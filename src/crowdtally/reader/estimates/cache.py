@@ -1,7 +1,7 @@
-"""Computed estimates, kept beside the release: in a cache of whoever reads, never in its folder.
+"""Computed estimates, kept in the cache of the account that reads, never in a release's folder.
 
 A file holds the numbers of one release, made by one version of the estimator: its name is the
-SHA-256 of both. It is numbers and nothing else, so reading it can run nothing. It is believed only
+SHA-256 of both. It is numbers and nothing else, so reading it can run nothing. It is used only
 if it is the reader's own, has exactly the expected length and its own hash, and holds estimates
 that could be; else the estimates are computed anew. Nothing fails where it cannot be written.
 """
@@ -38,14 +38,10 @@ _NAME = "[0-9a-f]" * 64
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Estimates, as they are kept."""
-
     believed: Believed
-    """One for each cell."""
     calibrated: bool
     """Whether they are of all records."""
     whole: Total
-    """Of the sum of all cells."""
 
 
 def kept(published: Published, cells: int, make: Callable[[], Made]) -> Made:
@@ -94,7 +90,7 @@ def _estimator() -> str:
 
 
 def _read(path: Path, cells: int) -> Made | None:
-    """What a file holds, if it can be believed."""
+    """The estimates of a file, or None if it cannot be trusted."""
     length = 32 + 8 * (_HEAD + _PARTS * cells)
     try:
         with open(path, "rb", opener=_opened) as file:
@@ -113,7 +109,7 @@ def _read(path: Path, cells: int) -> Made | None:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Never through a link, and never waiting for whoever holds the other end of a pipe."""
+    """Never follow a link, and never wait for the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -125,7 +121,6 @@ def _own(about: os.stat_result) -> bool:
 
 
 def _could_be(numbers: np.ndarray, found: Made) -> bool:
-    """Whether these can be estimates at all."""
     of, whole = found.believed, found.whole
     return bool(
         np.isfinite(numbers).all()
@@ -162,7 +157,7 @@ def _make_room(newest: Path) -> None:
     with suppress(OSError):
         known = sorted(
             (one.stat().st_mtime, one.stat().st_size, one)
-            for one in newest.parent.glob(f"{_NAME}{_SUFFIX}")  # never anybody else's files
+            for one in newest.parent.glob(f"{_NAME}{_SUFFIX}")  # never other files
             if one != newest
         )
         total = sum(size for _, size, _ in known) + newest.stat().st_size

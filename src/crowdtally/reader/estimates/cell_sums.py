@@ -1,4 +1,4 @@
-"""Estimates of sums; sampled, sketched."""
+"""Estimates of counts and of their sums, also from summaries and sketches."""
 
 from __future__ import annotations
 
@@ -18,14 +18,9 @@ from crowdtally.core.deadline import go_on
 from crowdtally.core.hierarchy import Sketching
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
-from crowdtally.inference.items import chances_among
+from crowdtally.inference.items import ItemEstimates, chances_among
 from crowdtally.laws.base import Combination, EmptyCell, NoiseLaw
-
-# What is believed of many counts, and of sums of them.
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from crowdtally.reader.axes import Floats, Mask
 
 TRUE = "the true counts"
 """What an interval covers where what bounding left out was measured, or nothing was bounded."""
@@ -35,25 +30,25 @@ BOUNDED = "the bounded counts"
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """What is believed of many counts. All arrays are equally long."""
-
     mean: Floats
-    """The posterior mean: what the count is believed to be."""
+    """The posterior mean: the estimate of the count."""
     median: Floats
     """The posterior median: nearer to most small counts."""
     low: Floats
     high: Floats
     """The interval of the level that was asked for."""
     deviation: Floats
-    """The posterior standard deviation."""
     own: Floats
     """The part of it that is the count's own; the rest is an error that all counts share."""
+
+    @classmethod
+    def of(cls, found: ItemEstimates) -> Believed:
+        return cls(found.mean, found.median, found.low, found.high, found.deviation, found.own)
 
     def __len__(self) -> int:
         return len(self.mean)
 
     def parts(self) -> tuple[Floats, ...]:
-        """The arrays, in order."""
         return self.mean, self.median, self.low, self.high, self.deviation, self.own
 
     def chance_among(self, k: int) -> Floats:
@@ -68,12 +63,9 @@ class Believed:
         was calibrated, is no better known than the sum of the noisy counts). Given the whole, own
         errors of variance V, of which V_s is the sum's, leave it V_s(1 − V_s/V).
 
-        Args:
-            mask: which counts.
-            level: of the interval.
-            whole: the standard deviation of the sum of all counts.
-            cell: that of one noisy count, where nothing was calibrated: no sum of estimates is
-                less certain than that of the noisy counts.
+        ``whole`` is the deviation of the sum of all counts. ``cell``, where nothing was calibrated,
+        is that of one noisy count: no sum of estimates is less certain than that of the noisy
+        counts.
         """
         number = int(np.count_nonzero(mask))
         picked = slice(None) if number == len(self) else np.flatnonzero(mask)
@@ -98,8 +90,6 @@ class Believed:
 
 @dataclass(frozen=True)
 class Total:
-    """What is believed of one sum."""
-
     mean: float
     error: float
     """Its standard deviation."""
@@ -136,9 +126,9 @@ def together(parts: Sequence[Believed], level: Fraction) -> Believed:
     return Believed(mean, mean, np.maximum(mean - reach, 0.0), mean + reach, deviation, own)
 
 
-# Sums over a table of which only some cells were published, and how far off they may be.
+# Sums over a table of which only some cells were published, and their errors.
 #
-# A filtered table is summed as it is. In a sampled one a kept cell of weight w < τ stands for the
+# A filtered table is summed as published. In a sampled one a kept cell of weight w < τ represents
 # τ/w cells like it, so it counts sign·τ, others their own value: sign·max(w, τ)
 # (Horvitz–Thompson). A priority sample has τ_S instead of τ. Floats are fine here: nothing
 # private depends on them.
@@ -148,8 +138,6 @@ _WHAT = {"none": "counts", "dyadic": "counts of ranges", "haar": "differences", 
 
 @dataclass(frozen=True)
 class Estimate:
-    """An answer from a release."""
-
     value: float
     standard_error: float
     """How far it typically is from what it is unbiased for."""
@@ -178,7 +166,6 @@ class Sampled:
 
     @classmethod
     def of(cls, table: TableFacts) -> Sampled:
-        """From what a release says about a table."""
         tree = table.summary is not None and table.summary.drops_orphans
         return cls(table.keeping, table.law, tree, _WHAT[table.transform.kind])
 
@@ -190,11 +177,10 @@ class Sampled:
 
     @cached_property
     def empty(self) -> EmptyCell:
-        """What is seen of a cell that holds nobody."""
         return self.law.empty_cell(self.keeping)
 
     def adjusted(self, values: ArrayLike) -> Floats:
-        """What each published value stands for: sign·max(w, τ)."""
+        """What each published value counts for: sign·max(w, τ)."""
         raw = np.asarray(values).astype(np.float64)
         return np.sign(raw) * np.maximum(np.abs(raw), self.threshold)
 
@@ -230,11 +216,8 @@ def weighted_sum(
 ) -> Estimate:
     """Σ a_i·count_i, for public weights a_i, as a count.
 
-    Args:
-        values: the published values, in units, among the cells of non-zero weight.
-        weights: the weights of those.
-        of: the weights of *all* cells of non-zero weight, published or not.
-        sampled: how the table was published.
+    ``values`` (in units) and ``weights`` are those of published cells; ``of`` has the weights of
+    *all* cells of non-zero weight.
     """
     raw, unit = np.asarray(values).astype(np.float64), float(sampled.law.unit)
     factors = np.asarray(weights, dtype=np.float64)
@@ -248,8 +231,8 @@ def weighted_sum(
 def _sampling(values: Floats, squares: Floats, of: Combination, sampled: Sampled) -> float:
     """The variance that sampling adds, in units, from the published values alone.
 
-    A kept weight w < τ adds τ(τ−w), which is right on average (also with τ_S: priority samples are
-    uncorrelated); cells that are absent are no less uncertain than empty ones.
+    A kept weight w < τ adds τ(τ−w), which is unbiased (also with τ_S: priority samples are
+    uncorrelated); absent cells are no less uncertain than empty ones.
     """
     tau = sampled.threshold
     absent = max(of.squares - float(squares.sum()), 0.0)
@@ -262,8 +245,8 @@ def _passed(
 ) -> tuple[Combination, float]:
     """The cells whose noise is in the sum, and the variance that the others add, in units.
 
-    Without a cut all cells are in it. With one, as many as seem to have passed it; the rest are
-    taken for empty cells which pass by chance.
+    Without a cut all cells are. With one, about as many as passed it; the rest count as empty cells
+    that pass by chance.
     """
     if not sampled.keeping.cut:
         return of, 0.0
@@ -277,21 +260,17 @@ def _passed(
     return Combination(squares, total), (of.squares - squares) * by_chance
 
 
-# Answers from a count sketch: each row gives an estimate; their mean is taken.
+# Answers from a count sketch: the mean of the estimates of its rows.
 #
 # A row's estimate of a cell is its bucket times its sign. It is unbiased, over the choice of the
 # hashes and the noise; its variance is (‖M‖₂² − the cell's own square)/B plus that of the noise.
-# The mean square of a row's noisy buckets is ‖M‖₂²/B plus that noise, so the release itself tells
-# it.
+# The mean square of a row's noisy buckets estimates ‖M‖₂²/B plus that noise.
 
 
 def sketch_sum(buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching) -> Estimate:
-    """The sum of the counts of ``cells``, in units; one cell is a point query.
+    """The sum of the counts of ``cells``, each once, in units; one cell is a point query.
 
-    Args:
-        buckets: all published buckets, in order: R·B values.
-        cells: the cells' numbers, each once.
-        sketching: the public hashes.
+    ``buckets`` are all published ones, in order: R·B values.
     """
     table = np.asarray(buckets, dtype=np.float64)
     if table.size != sketching.size:

@@ -1,4 +1,4 @@
-"""Items in contexts of a release."""
+"""Estimates of items in contexts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Self
 import numpy as np
 
 from crowdtally.laws.base import NoiseLaw
-from crowdtally.reader.estimates.cell_sums import Believed, Floats, Ints, Mask, deviations
+from crowdtally.reader.axes import Floats, Ints, Mask
+from crowdtally.reader.estimates.cell_sums import Believed, deviations
 
-# Where contexts have totals and nothing counts items in them: each has the overall ranking.
+# Contexts have totals, and no table counts items in them: each has the overall ranking.
 
 UNMEASURED = 0.3
 """How far lifts are taken to scatter where none was measured: an assumption. It was 0.08 to 0.14
@@ -24,7 +25,6 @@ class AlikeContexts:
     """Estimates of items in contexts: each context has its share of every item."""
 
     items: Believed
-    """Of items overall."""
     shares: Floats
     """(contexts,): their part of all records."""
     shares_error: Floats
@@ -37,7 +37,7 @@ class AlikeContexts:
 
     @classmethod
     def of(cls, items: Believed, totals: Floats, law: NoiseLaw) -> Self:
-        """From the noisy totals of the contexts: none counts for less than half its noise."""
+        """Estimate from noisy totals of contexts: none counts for less than half its noise."""
         deviation = law.std()
         safe = np.maximum(totals, deviation / 2)
         shares = safe / safe.sum()
@@ -45,7 +45,6 @@ class AlikeContexts:
         return cls(items, shares, np.sqrt(own) * deviation / safe.sum())
 
     def column(self, mask: Mask, level: Fraction) -> Believed:
-        """Of every item, summed over the contexts of a mask."""
         items, share = self.items, float(self.shares[mask].sum())
         if mask.all():
             return items
@@ -61,7 +60,7 @@ class AlikeContexts:
         )  # fmt: skip
 
 
-# Where items and their contexts count the same records: both tables made to agree.
+# Items and their contexts count the same records: make both tables agree.
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,6 @@ class Consistent:
     items: Floats
     """One for each item: the sum of its contexts."""
     contexts: Floats
-    """One for each item and context."""
     item_variance: float
     context_variance: float
 
@@ -99,10 +97,9 @@ def consistent_items(
 
 # Counts of items in contexts, from noisy ones of the same records: shrunk towards the expected.
 #
-# Without anything of its own an item is spread over contexts like the large items: e = c·share.
-# How far noisy counts scatter around that beyond their noise says how much of the difference to
-# believe: in bins of similar e, the factor t²/(t² + v), t² the mean squared difference less the
-# noise v.
+# The prior spreads an item over contexts like the large items: e = c·share. How far noisy counts
+# scatter around e beyond their noise decides how much of the difference to believe: in bins of
+# similar e, the factor t²/(t² + v), t² the mean squared difference less the noise v.
 
 _BINS = 40
 _LEAST = 50
@@ -121,7 +118,6 @@ class InContexts:
     """Of each cell by itself."""
 
     def column(self, contexts: Mask, level: Fraction) -> Believed:
-        """The sum over some contexts, of which a mask tells."""
         picked = _run(np.flatnonzero(contexts))
         mean = self.mean[:, picked].sum(axis=1)
         own = np.sqrt(self.variance[:, picked].sum(axis=1))
@@ -140,13 +136,7 @@ class InContexts:
 
 
 def shrink(items: Believed, noisy: Floats, variance: float) -> InContexts:
-    """Estimates of all cells.
-
-    Args:
-        items: the items' own estimates.
-        noisy: (items, contexts) noisy counts without bias.
-        variance: of the noise of each.
-    """
+    """Estimates of all cells, from those of items and unbiased (items, contexts) noisy counts."""
     shares = _shares(items.mean, noisy)
     expected = items.mean[:, None] * shares
     difference = noisy - expected
@@ -179,7 +169,7 @@ def _shares(items: Floats, noisy: Floats) -> Floats:
 
 
 def _factors(expected: Floats, difference: Floats, variance: float) -> Floats:
-    """How much of each difference is believed, from all of similar expectation."""
+    """The share of each difference to keep, from all cells of similar expectation."""
     if variance <= 0:
         return np.ones_like(expected)
     flat = expected.ravel()

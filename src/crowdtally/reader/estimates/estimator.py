@@ -1,4 +1,4 @@
-"""ReleaseView: axes, facts, estimates."""
+"""The view of a release that questions ask: axes, tables and estimates."""
 
 from __future__ import annotations
 
@@ -17,22 +17,12 @@ from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.auto import AutoEstimates, estimate_auto
 from crowdtally.inference.auto_cells import CellEstimates, estimate_cells
 from crowdtally.inference.facts import AutoFacts, ItemFacts, Noisy
-from crowdtally.inference.items import ItemEstimates, estimate_items
-from crowdtally.laws.base import Combination, NoiseLaw
-from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.axes import Axes, cells_of
+from crowdtally.inference.items import estimate_items
+from crowdtally.laws.base import Combination
+from crowdtally.laws.laplace import of_variance
+from crowdtally.reader.axes import Axes, Floats, Ints, Mask, cells_of
 from crowdtally.reader.estimates import cache
-from crowdtally.reader.estimates.cell_sums import (
-    BOUNDED,
-    TRUE,
-    Believed,
-    Floats,
-    Ints,
-    Mask,
-    Total,
-    together,
-)
+from crowdtally.reader.estimates.cell_sums import BOUNDED, TRUE, Believed, Total, together
 from crowdtally.reader.estimates.contexts import (
     AlikeContexts,
     Consistent,
@@ -51,8 +41,6 @@ from crowdtally.reader.estimates.facts import (
     single_counts,
     table_facts,
 )
-
-# What the estimates of a release are estimates of: all records, or what bounding left of them.
 
 _ONE_SAMPLE = ("sra", "hpa", "declared")
 """Rules that keep records, or drop them, the same ones for items and for items in contexts."""
@@ -92,7 +80,7 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
     """What the estimates and their intervals cover, in a sentence; nothing of mere noise."""
     if covers == NOISE:
         return ""
-    if covers == TRUE and isinstance(table.law, IntervalNoise):
+    if covers == TRUE and table.law.per_cell:
         return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
     if covers == TRUE and is_bounded(published):
         repeats = published.auto is not None and published.auto.repeats
@@ -115,8 +103,6 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
     )
 
 
-# All estimates of one release: made once, when something is asked that needs them.
-
 LEVEL = Fraction(19, 20)
 """Of the intervals."""
 
@@ -131,7 +117,6 @@ class OfItems:
     in_order: bool
     """Whether one table says all: then the noisy counts have the same order."""
     every: Total
-    """Of the sum of all of them."""
     cell: float = inf
     """The standard deviation of one noisy count, where nothing was calibrated."""
 
@@ -143,23 +128,15 @@ class OfItems:
 
     @cached_property
     def total(self) -> float:
-        """The sum of all of them."""
         return float(self.believed.mean.sum())
 
 
 @dataclass(frozen=True, eq=False)
-class Estimator:
-    """The estimates of a release. All of it follows from the release alone."""
-
-    axes: Axes
-
-    @property
-    def published(self) -> Published:
-        return self.axes.published
+class ReleaseView(Axes):
+    """A release as all questions see it: its axes and tables, and the estimates from them."""
 
     @cached_property
     def base(self) -> TableFacts | None:
-        """The table of the items, or of the attributes."""
         return base_table(self.published)
 
     @cached_property
@@ -184,17 +161,17 @@ class Estimator:
             found, every = self.auto[1].items, self.auto[1].total
             ends = (every.mean, every.deviation, every.low, every.high)
             total = Total(*map(float, ends))
-            return cache.Made(_believed(found), found.calibrated, total)
+            return cache.Made(Believed.of(found), found.calibrated, total)
         law = table.law
         if self._both is not None:
-            law = _like(law, self._both.item_variance)
+            law = of_variance(self._both.item_variance, law.unit)
             facts = ItemFacts(len(self._both.items), Noisy(self._both.items, law))
         else:
-            facts = table_facts(self.published, table, self.axes.of(table))
+            facts = table_facts(self.published, table, self.axes_of(table))
         items = estimate_items(facts, LEVEL)
         error = law.std(Combination.of_cells(items.size))
         total = Total.normal(float(items.mean.sum()), error, LEVEL)
-        return cache.Made(_believed(items), items.calibrated, total)
+        return cache.Made(Believed.of(items), items.calibrated, total)
 
     @cached_property
     def auto(self) -> tuple[AutoFacts, AutoEstimates] | None:
@@ -202,22 +179,19 @@ class Estimator:
         table, auto = self.base, self.published.auto
         if auto is None or table is None or not has_estimates(table):
             return None
-        facts = facts_of_auto(self.axes, table, auto)
+        facts = facts_of_auto(self, table, auto)
         return facts, estimate_auto(facts, LEVEL)
 
     def noisy_at(self, where: Ints) -> Floats:
-        """The noisy counts of some cells of the items' table, as they were released.
-
-        A cell that was not published has 0.
-        """
+        """The released noisy counts of some cells of the items' table; 0 for unpublished cells."""
         if self.base is None:
             return np.zeros(len(where))
         if self.base.summary is not None:
-            listed = places(self.published, self.base, self.axes.of(self.base))
+            listed = places(self.published, self.base, self.axes_of(self.base))
             found = counts(self.published, self.base)
             by_place = dict(zip(listed.tolist(), found.tolist(), strict=True))
             return np.array([by_place.get(place, 0.0) for place in where.tolist()])
-        noisy = single_counts(self.published, self.base, self.axes.of(self.base))[where]
+        noisy = single_counts(self.published, self.base, self.axes_of(self.base))[where]
         short = short_rows(self.published, self.base)
         return noisy if short is None else noisy + counts(self.published, short)[where]
 
@@ -227,8 +201,8 @@ class Estimator:
         items, edges = self.published.table("items"), self.published.table("edges")
         if items is None or edges is None or not same_records(self.published, items, edges):
             return None
-        found = single_counts(self.published, items, self.axes.of(items))
-        by_context = single_counts(self.published, edges, self.axes.of(edges))
+        found = single_counts(self.published, items, self.axes_of(items))
+        by_context = single_counts(self.published, edges, self.axes_of(edges))
         by_context = by_context.reshape(len(found), -1)
         return consistent_items(found, items.law.std() ** 2, by_context, edges.law.std() ** 2)
 
@@ -240,8 +214,8 @@ class Estimator:
             return None
         if self._both is not None and self.base is not None and self.items is not None:
             return shrink(self.items.believed, self._both.contexts, self._both.context_variance)
-        facts = table_facts(self.published, edges, self.axes.of(edges))
-        return _believed(estimate_items(facts, LEVEL))
+        facts = table_facts(self.published, edges, self.axes_of(edges))
+        return Believed.of(estimate_items(facts, LEVEL))
 
     @cached_property
     def cells(self) -> CellEstimates | None:
@@ -262,7 +236,7 @@ class Estimator:
         """Of every item, summed over the contexts of a mask; None where none can be given."""
         if self.published.auto is not None:
             if self.cells is not None:
-                return _believed(self.cells.column(mask))
+                return Believed.of(self.cells.column(mask))
             return None if self.alike is None else self.alike.column(mask, LEVEL)
         found = self._edges
         if found is None or isinstance(found, InContexts):
@@ -291,12 +265,9 @@ class Estimator:
         return Total.normal(mean, error, LEVEL)
 
     def _whole_of(self, mask: Mask, mean: float, variance: float) -> float:
-        """The standard deviation of the sum of all items in the contexts of a mask.
+        """The deviation of the sum of all items in some contexts, which has this mean.
 
-        Args:
-            mask: which contexts.
-            mean: that sum.
-            variance: the sum of the items' own variances there.
+        ``variance`` is the sum of the items' own variances there.
         """
         if self.items is None:
             return 0.0
@@ -311,12 +282,7 @@ class Estimator:
         return hypot(share * whole, total * float(np.sqrt((errors**2).sum())))
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
-        """Which combinations of contexts a box means, as one long mask."""
-        return cells_of(box, self.axes.contexts.values())
-
-
-def _believed(found: ItemEstimates) -> Believed:
-    return Believed(found.mean, found.median, found.low, found.high, found.deviation, found.own)
+        return cells_of(box, self.contexts.values())
 
 
 def _columns(found: Believed, mask: Mask) -> Believed:
@@ -324,11 +290,3 @@ def _columns(found: Believed, mask: Mask) -> Believed:
     picked = np.flatnonzero(mask)
     grids = [part.reshape(-1, len(mask)) for part in found.parts()]
     return together([Believed(*(grid[:, place] for grid in grids)) for place in picked], LEVEL)
-
-
-def _like(law: NoiseLaw, variance: float) -> NoiseLaw:
-    """A Laplace law of this variance, as a count, with the same unit."""
-    units = variance / float(law.unit) ** 2
-    # The variance of a discrete Laplace law is 2q/(1−q)², q = e^(−1/b): about 2b² − 1/6.
-    scale = Fraction(max(np.sqrt((units + 1 / 6) / 2), 0.05)).limit_denominator(1 << 20)
-    return DiscreteLaplace(scale, law.unit)

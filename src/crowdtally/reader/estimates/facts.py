@@ -13,10 +13,8 @@ from crowdtally.core.layout import CELLS, ITEMS, ITEMS_SHORT, PILOT, PILOT_SHORT
 from crowdtally.format import Published, manifest
 from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.facts import AutoFacts, Chosen, ItemFacts, Noisy
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, AxisLookup
-from crowdtally.reader.estimates.cell_sums import Floats, Ints
+from crowdtally.reader.axes import Axes, AxisLookup, Floats, Ints
 
 
 def counts(published: Published, table: TableFacts) -> Floats:
@@ -49,7 +47,6 @@ def has_estimates(table: TableFacts) -> bool:
 
 
 def base_table(published: Published) -> TableFacts | None:
-    """The table of the items, or of the attributes."""
     return published.table(ITEMS.name) or published.table(CELLS.name)
 
 
@@ -59,8 +56,7 @@ def short_rows(published: Published, table: TableFacts) -> TableFacts | None:
 
 
 def facts_of_auto(axes: Axes, base: TableFacts, auto: manifest.AutoFacts) -> AutoFacts:
-    """All that a release of ``auto`` says about its items."""
-    lists = axes.of(base)
+    lists = axes.axes_of(base)
 
     def noisy(table: TableFacts) -> Noisy:
         values, bound = counts(axes.published, table), auto.theta(table.name) or inf
@@ -81,14 +77,12 @@ _PILOTS = (PILOT_SHORT, PILOT)
 
 
 def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
-    """What one table says about its cells."""
     if table.summary is not None:
         where, values = places(published, table, lists), counts(published, table)
         kept = Chosen(values, table.law, places=where, keeping=table.summary.keeping)
         return ItemFacts(table.cells, kept)
     noisy = single_counts(published, table, lists)
-    exact = isinstance(table.law, IntervalNoise)
-    return ItemFacts(len(noisy), Noisy(noisy, table.law), exact=exact)
+    return ItemFacts(len(noisy), Noisy(noisy, table.law), exact=table.law.per_cell)
 
 
 def single_counts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> Floats:

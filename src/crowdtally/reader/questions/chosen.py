@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.reader.axes import Axes, AxisLookup, Mask, Value
-from crowdtally.reader.estimates.cell_sums import Ints
+from crowdtally.reader.axes import Axes, AxisLookup, Ints, Mask, Value
 
 
 def several(wanted: object) -> Iterable[object]:
@@ -20,7 +19,6 @@ def several(wanted: object) -> Iterable[object]:
 
 
 def how_many(k: object) -> int:
-    """How many lines are asked for."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
     return int(k)
@@ -49,7 +47,7 @@ def _chosen(axes: Axes, name: str, value: object) -> Mask:
 
 
 def places_of_items(item: AxisLookup, named: Iterable[object]) -> Ints:
-    """The places of items that somebody names; one that is not listed is refused."""
+    """The places of named items; one that is not listed is refused."""
     found = [_spelled(item, one) for one in named]
     if not found:
         return np.empty(0, dtype=np.int64)

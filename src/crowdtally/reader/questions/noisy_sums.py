@@ -1,4 +1,9 @@
-"""Boxes of cells to noisy sums."""
+"""Sums over boxes of cells, from published cells, nodes, coefficients or buckets.
+
+The weight of a published cell is the product of its weights on each axis. So a sum over a box is
+one question to the table. The error needs Σ weight² and Σ weight over all cells, published or
+dropped: these are products too.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +24,11 @@ from crowdtally.format import Published
 from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination, as_counts
 from crowdtally.reader import tables
-from crowdtally.reader.axes import AxisLookup, Mask
+from crowdtally.reader.axes import Axes, AxisLookup, Mask
 from crowdtally.reader.conditions import Box
 from crowdtally.reader.estimates.cell_sums import Estimate, Sampled, sketch_sum, weighted_sum
 from crowdtally.reader.estimates.facts import short_rows
 from crowdtally.reader.tables import FEW, Weights
-
-# Which published cells, nodes or coefficients a box of cells is summed from, and with what
-# weight.
-#
-# On each axis by itself: the weight of a published cell is the product of its axes' weights. So a
-# sum over a box is one question to the table. The error needs Σ weight² and Σ weight over all
-# cells, published or dropped: these are products too.
 
 _LARGEST = 1e150
 
@@ -55,7 +53,6 @@ class Parts:
 
     @property
     def unweighted(self) -> bool:
-        """Whether all of them count 1."""
         return self.rows is None or self.rows.weights is None
 
 
@@ -64,13 +61,11 @@ class Summed:
     """A box, as a question to a table."""
 
     parts: tuple[Parts, ...]
-    """The part of each axis."""
     items: int = 1
     """How many of them, the first ones, are no contexts: 1, or 0 in a question about one item."""
 
     @property
     def rows(self) -> list[Weights]:
-        """What picks the rows of the table."""
         return [part.rows for part in self.parts if part.rows is not None]
 
     @property
@@ -89,7 +84,6 @@ class Summed:
 
     @property
     def unweighted(self) -> bool:
-        """Whether every cell that counts does so with weight 1."""
         return all(part.unweighted for part in self.parts)
 
 
@@ -154,8 +148,8 @@ def _along(
     """The part of an ordered axis.
 
     A run to the end of the list may go on to the end of the padding, where nobody is. Then fewer
-    nodes or coefficients make it up, so fewer can have been dropped. Of a dense table both ways are
-    right, and the one of smaller error is taken.
+    nodes or coefficients make it up, so fewer can have been dropped. In a dense table both ways are
+    right: take that of the smaller error.
     """
     tree = DyadicAxis(len(axis))
     runs = _runs(np.ones(len(axis), dtype=np.bool_) if mask is None else mask)
@@ -164,7 +158,6 @@ def _along(
 
 
 def _runs(mask: Mask) -> list[tuple[int, int]]:
-    """The positions that are meant, as runs."""
     steps = np.diff(np.concatenate(([0], mask.astype(np.int8), [0])))
     starts, ends = np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist()
     return list(zip(starts, ends, strict=True))
@@ -185,8 +178,7 @@ def _fitted(axis: AxisLookup, runs: Runs) -> Parts:
     """All nodes, with the weights of the least-squares sum.
 
     Least squares projects the nodes onto the trees whose nodes are the sums of their children. A
-    projection is symmetric, so the weights that give the fitted sum of some nodes are the fit of
-    those nodes' indicator.
+    projection is symmetric, so the weights of a fitted sum are the fit of the nodes' indicator.
     """
     indicator = np.zeros(DyadicAxis(len(axis)).nodes)
     indicator[_cover(axis, runs)] = 1
@@ -212,8 +204,6 @@ def _coefficients(axis: AxisLookup, runs: Runs) -> Parts:
     return Parts.of(Weights(keys, weights), len(weights))
 
 
-# From a table's rows to an answer, by the estimator that its publishing needs.
-
 MOST_SKETCHED = 5_000_000
 """Cells that a question to a sketch may have: it adds them up one by one."""
 _DISCOVERED = (
@@ -227,8 +217,6 @@ _SCALED = "the counts once each user's row was scaled down; the estimate is of a
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as a count."""
-
     estimate: Estimate
     """Value, standard error, and what it is unbiased for."""
     reach: float | None = None
@@ -238,19 +226,13 @@ class Answer:
     """How many cells it is the sum of, where the release itself found its cells."""
 
 
-def answer_from(
-    table: TableFacts,
-    published: Published,
-    lists: Sequence[AxisLookup],
-    found: Sequence[Box],
-    cells: int,
-) -> Answer:
+def answer_from(axes: Axes, table: TableFacts, found: Sequence[Box], cells: int) -> Answer:
     """The sum over some boxes of a table, which hold so many cells of the domain."""
-    own = _of_one_table(table, published, lists, found, cells)
-    short = short_rows(published, table)
+    own = _of_one_table(axes, table, found, cells)
+    short = short_rows(axes.published, table)
     if short is None:
         return own
-    other = _of_one_table(short, published, lists, found, cells)
+    other = _of_one_table(axes, short, found, cells)
     value = own.estimate.value + other.estimate.value
     error = hypot(own.estimate.standard_error, other.estimate.standard_error)
     both = replace(own.estimate, value=value, standard_error=error)
@@ -261,13 +243,8 @@ def answer_from(
     return Answer(both, hypot(own.reach, other.reach))
 
 
-def _of_one_table(
-    table: TableFacts,
-    published: Published,
-    lists: Sequence[AxisLookup],
-    found: Sequence[Box],
-    cells: int,
-) -> Answer:
+def _of_one_table(axes: Axes, table: TableFacts, found: Sequence[Box], cells: int) -> Answer:
+    published, lists = axes.published, axes.axes_of(table)
     path = published.path(table)
     if table.transform.kind == "sketch":
         return _from_sketch(table, path, lists, found, cells)
@@ -280,7 +257,9 @@ def _of_one_table(
     value: float | None = _held_sum(table, path, lists, found)
     if value is None:
         value = sum(tables.total(path, question.rows) for question in questions)
-    return _from_all(table, published, value, questions, of)
+    if all(question.unweighted for question in questions):
+        return _with_noise(table, published, value, of)
+    return Answer(Estimate(value, table.law.std(of), _dense_words(table, published)))
 
 
 def _held_sum(
@@ -304,18 +283,10 @@ def _sum_within(grid: NDArray[np.int64], lists: Sequence[AxisLookup], box: Box) 
     return int(grid.sum())
 
 
-def _from_all(
-    table: TableFacts,
-    published: Published,
-    value: float,
-    questions: Sequence[Summed],
-    of: Combination,
-) -> Answer:
-    """From a table of which every listed cell, node or coefficient was published."""
+def _with_noise(table: TableFacts, published: Published, value: float, of: Combination) -> Answer:
+    """A sum of published counts, of which nothing is unknown but their noise."""
     law = table.law
     estimate = Estimate(value, law.std(of), _dense_words(table, published))
-    if not all(question.unweighted for question in questions):
-        return Answer(estimate)
     return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit))
 
 
@@ -330,14 +301,11 @@ def _from_found(
             "no cell that was released satisfies the condition: each of them has a noisy number of "
             f"users below the threshold, {table.discovery_threshold}, or none at all."
         )
-    law, of = table.law, Combination.of_cells(cells)
     value = sum(int(counts.sum(dtype=object)) for counts in found)
-    estimate = Estimate(value, law.std(of), _dense_words(table, published))
-    return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit), cells=cells)
+    return replace(_with_noise(table, published, value, Combination.of_cells(cells)), cells=cells)
 
 
 def _dense_words(table: TableFacts, published: Published) -> str:
-    """What the sums of a dense table are unbiased for."""
     if table.is_discovered:
         return _DISCOVERED.format(cells="cells" if table.axes[1:] else "items")
     if table.law.per_cell:
@@ -348,7 +316,6 @@ def _dense_words(table: TableFacts, published: Published) -> str:
 def _from_summary(
     table: TableFacts, path: Path, questions: Sequence[Summed], of: Combination
 ) -> Answer:
-    """From a table of which some cells were left out."""
     found = [tables.weighed(path, question.rows)[:2] for question in questions]
     counts, weights = map(np.concatenate, zip(*found, strict=True))
     return Answer(weighted_sum(in_units(table, counts), weights, of, Sampled.of(table)))
@@ -362,7 +329,6 @@ def in_units(table: TableFacts, counts: NDArray[Any]) -> NDArray[np.float64]:
 def _from_sketch(
     table: TableFacts, path: Path, lists: Sequence[AxisLookup], found: Sequence[Box], cells: int
 ) -> Answer:
-    """From the buckets of a sketch, cell by cell."""
     if cells > MOST_SKETCHED:
         raise UsageError(
             f"a sketch adds up cells one by one, at most {MOST_SKETCHED}: the condition has "

@@ -1,9 +1,9 @@
-"""Popular, special, used together."""
+"""Recommend items: popular or special in some contexts, or used together with an item."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
 
@@ -17,18 +17,10 @@ from crowdtally.inference.items import estimate_items
 from crowdtally.inference.lifts import AMONG, Seen, found_lifts
 from crowdtally.laws.base import ONE_CELL, as_counts
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, Mask
+from crowdtally.reader.axes import Axes, Floats, Ints, Mask
 from crowdtally.reader.conditions import Stated
-from crowdtally.reader.estimates.cell_sums import (
-    BOUNDED,
-    TRUE,
-    Believed,
-    Floats,
-    Ints,
-    Sampled,
-    weighted_sum,
-)
-from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator, OfItems, is_bounded
+from crowdtally.reader.estimates.cell_sums import BOUNDED, TRUE, Believed, Sampled, weighted_sum
+from crowdtally.reader.estimates.estimator import LEVEL, NOISE, OfItems, ReleaseView, is_bounded
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.questions.chosen import chosen_contexts, how_many, places_of_items, several
 from crowdtally.reader.questions.noisy_sums import in_units
@@ -52,29 +44,23 @@ from crowdtally.reader.questions.sum import sum_over
 from crowdtally.reader.questions.top import item_axis, top_in
 from crowdtally.reader.questions.top_list import TopItem, TopList, floor_of_cells, floor_words
 
-# One item together with every other: what the table of pairs says, and what is believed of it.
-
 
 @dataclass(frozen=True, eq=False)
 class Partners:
     """What a release says of one item together with every other."""
 
-    axes: Axes
+    view: ReleaseView
     table: TableFacts
-    """Its table of pairs."""
     place: int
-    """The item's place in the list."""
     places: Ints
     """Of the partners that were published, in the order of the list."""
     counts: Floats
-    """Their noisy counts."""
     believed: Believed
     """Of every item of the list; the item itself is never with itself."""
 
     @classmethod
-    def of(cls, axes: Axes, table: TableFacts, place: int) -> Partners:
-        """The partners of the item at a place."""
-        item, path = item_axis(axes), axes.published.path(table)
+    def of(cls, view: ReleaseView, table: TableFacts, place: int) -> Partners:
+        item, path = item_axis(view), view.published.path(table)
         (value,) = item.axis.values[place : place + 1].tolist()
         names, counts = tables.partners(path, table.axes, value)
         where = item.places_of(names) if len(names) else np.empty(0, dtype=np.int64)
@@ -86,16 +72,12 @@ class Partners:
             others, keeping = where - (where > place), table.summary.keeping
             kept = Chosen(values, table.law, places=others, keeping=keeping)
             facts = ItemFacts(len(item) - 1, kept)
-        made = estimate_items(facts, LEVEL)
-        parts = (made.mean, made.median, made.low, made.high, made.deviation, made.own)
+        parts = Believed.of(estimate_items(facts, LEVEL)).parts()
         believed = Believed(*(np.insert(part, place, 0.0) for part in parts))
-        return cls(axes, table, place, where, values, believed)
+        return cls(view, table, place, where, values, believed)
 
     def largest(self, k: int, left: Mask) -> list[TopItem]:
-        """The k largest estimates of those in ``left``.
-
-        Equal ones go by their noisy counts, then by the order of the list.
-        """
+        """The k largest estimates in ``left``; ties by noisy counts, then in the list's order."""
         of, places = self.believed, np.flatnonzero(left)
         noisy = np.full(len(left), -np.inf)
         noisy[self.places] = self.counts
@@ -105,7 +87,6 @@ class Partners:
         return self.at(order, chances)
 
     def at(self, places: Ints, chances: Floats) -> list[TopItem]:
-        """The lines of some partners, in this order."""
         of, rows = self.believed, list[TopItem]()
         for line, at in zip(self._lines(places), places.tolist(), strict=True):
             rows.append(
@@ -123,15 +104,14 @@ class Partners:
         return rows
 
     def largest_noisy(self, k: int, left: Mask) -> list[TopItem]:
-        """The k largest noisy counts of those in ``left``, by what they stand for."""
+        """The k largest noisy counts in ``left``, by the values that they represent."""
         inside = np.flatnonzero(left[self.places])
         stands_for = Sampled.of(self.table).adjusted(in_units(self.table, self.counts[inside]))
         order = inside[np.lexsort((inside, -self.counts[inside], -stands_for))][:k]
         return list(self._lines(self.places[order]))
 
     def listed(self, rows: Iterable[TopItem], k: int, *, raw: bool = False) -> TopList:
-        """The lines, and what must be said beside them."""
-        published, table, others = self.axes.published, self.table, len(self.believed) - 1
+        published, table, others = self.view.published, self.table, len(self.believed) - 1
         return TopList(
             tuple(rows), table.kind.counts(published.counted), self.floor, others,
             floor_words(table, others, self.floor), what_counts(published, table).sentence(),
@@ -141,8 +121,7 @@ class Partners:
 
     @property
     def covers(self) -> str:
-        """What the intervals of estimates cover."""
-        return BOUNDED if is_bounded(self.axes.published) else TRUE
+        return BOUNDED if is_bounded(self.view.published) else TRUE
 
     @cached_property
     def floor(self) -> float:
@@ -150,12 +129,12 @@ class Partners:
         return floor_of_cells(self.table, len(self.believed) - 1)
 
     def _lines(self, places: Ints) -> Iterable[TopItem]:
-        """Lines by noisy counts alone; 0 stands for one that was not published."""
+        """Lines by noisy counts alone; one that was not published has None."""
         law, sampled = self.table.law, Sampled.of(self.table)
         reach = float(as_counts(law.half_width(self.table.interval_level), law.unit))
         std, floor = law.std(), self.floor
         noisy = dict(zip(self.places.tolist(), self.counts.tolist(), strict=True))
-        values = item_axis(self.axes).axis.values[places].tolist()
+        values = item_axis(self.view).axis.values[places].tolist()
         for rank, (place, item) in enumerate(zip(places.tolist(), values, strict=True), start=1):
             count = noisy.get(place)
             seen = in_units(self.table, np.array([] if count is None else [count]))
@@ -170,8 +149,6 @@ class Partners:
             )  # fmt: skip
 
 
-# Item to item: who used one item also used others, from the table of pairs.
-
 _LIFTS = (
     "Lift: how many times as often both are used by one user as the popularity of each, and how "
     "much users have, would explain. Special: the probability that it is above 1. Only the "
@@ -180,36 +157,30 @@ _LIFTS = (
 )
 
 
-def pairs_table(axes: Axes) -> TableFacts:
-    """The table of pairs; refused where a release has none."""
-    item_axis(axes)
-    table = axes.published.table("pairs")
+def _beside(
+    view: ReleaseView, like: object, k: int, without: Ints, *, by: str, raw: bool
+) -> Recommendations:
+    """The k items that most go together with one: by count, or by lift."""
+    item, table = item_axis(view), view.published.table("pairs")
+    (place,) = places_of_items(item, [like]).tolist()
     if table is None:
         raise UsageError(
             "this release has no pairs of items, from which it could tell what is used together. "
             "One of `crowdtally release … --pairs --method sra:max-records=10` has them."
         )
-    return table
-
-
-def also(
-    axes: Axes, estimator: Estimator, place: int, k: int, without: Ints, *, by: str, raw: bool
-) -> Recommendations:
-    """The k items that most go together with the item at a place: by count, or by lift."""
-    found = Partners.of(axes, pairs_table(axes), place)
-    left = np.ones(len(item_axis(axes)), dtype=np.bool_)
+    found = Partners.of(view, table, place)
+    left = np.ones(len(item), dtype=np.bool_)
     left[without] = False
     left[place] = False
     k = min(k, int(left.sum()))
     if by != POPULAR:
-        return _by_lift(found, estimator, k, np.flatnonzero(~left))
+        return _by_lift(found, k, np.flatnonzero(~left))
     rows = found.largest_noisy(k, left) if raw else found.largest(k, left)
     return recommendations(found.listed(rows, k, raw=raw), POPULAR)
 
 
-def _by_lift(found: Partners, estimator: Estimator, k: int, without: Ints) -> Recommendations:
-    """Largest lifts first, among the partners that are known well enough."""
-    of_items = estimator.items
+def _by_lift(found: Partners, k: int, without: Ints) -> Recommendations:
+    of_items = found.view.items
     if of_items is None:
         raise UsageError(
             "this release has no estimates of single items, so lifts cannot be told: ask --by "
@@ -224,7 +195,7 @@ def _by_lift(found: Partners, estimator: Estimator, k: int, without: Ints) -> Re
         )
     places = known_places(own)
     places = places[places != found.place]
-    scale, common = _expected(found, estimator, of_items)
+    scale, common = _expected(found, of_items)
     values, deviation = _counts(found, places)
     expected = np.maximum(scale * own.mean[places], 1e-9)
     told = are_told(values, deviation, expected)
@@ -240,10 +211,7 @@ def _by_lift(found: Partners, estimator: Estimator, k: int, without: Ints) -> Re
 
 
 def _counts(found: Partners, places: Ints) -> tuple[Floats, Floats]:
-    """Noisy counts of pairs, and deviations of their noise.
-
-    Where cells were left out, estimates that know of that choice are taken instead.
-    """
+    """Noisy counts of pairs and their deviations; where cells were left out, estimates instead."""
     if found.table.summary is not None:
         own = found.believed
         return own.mean[places], np.maximum(own.own[places], 1e-9)
@@ -252,14 +220,14 @@ def _counts(found: Partners, places: Ints) -> tuple[Floats, Floats]:
     return noisy[places], np.full(len(places), max(found.table.law.std(), 1e-9))
 
 
-def _expected(found: Partners, estimator: Estimator, of_items: OfItems) -> tuple[float, float]:
+def _expected(found: Partners, of_items: OfItems) -> tuple[float, float]:
     """Pairs to expect for each time that a partner counts, and how uncertain that is, relatively.
 
     Where items go together by chance, and users have unlike numbers of them, Σ_u m_u(m_u−1) = 2P
     ordered pairs fall on two items by their shares: c_ij = 2P·(c_i/C)·(c_j/C). That is the usual
     lift c_ij·N/(c_i·c_j) with N = C²/2P: as many users as make the mean lift 1.
     """
-    every = sum_over(found.axes, estimator, Stated(True, frozenset(found.table.axes)))
+    every = sum_over(found.view, Stated(True, frozenset(found.table.axes)))
     error = max(every.standard_error or 0.0, 1e-9)
     pairs = max(float(every.value or 0.0), 0.2 * error)
     overall = max(float(of_items.believed.mean.sum()), 1e-9)
@@ -267,62 +235,45 @@ def _expected(found: Partners, estimator: Estimator, of_items: OfItems) -> tuple
     return scale, hypot(error / pairs, 2 * of_items.every.error / overall)
 
 
-# What to recommend: popular or special in some contexts, or beside an item.
-
 _SHOWN = 4
 """Values of one context that are named in words."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    k: object = 10
-    by: object = POPULAR
-    contexts: Mapping[str, object] = field(default_factory=dict)
-    """The value, or values, of each context that is named."""
-    without: object = ()
-    """Items that are left out."""
-    like: object = None
-    """The item that others go together with; None: none."""
-    raw: bool = False
-    """Whether noisy counts alone decide."""
-
-
-def recommend(axes: Axes, estimator: Estimator, wanted: Wanted) -> Recommendations:
+def recommend(
+    view: ReleaseView,
+    k: object,
+    by: str,
+    contexts: Mapping[str, object],
+    *,
+    without: object,
+    like: object,
+    raw: bool,
+) -> Recommendations:
     """The k best items where the contexts have these values, or beside an item."""
-    k = how_many(wanted.k)
-    if wanted.by not in (POPULAR, SPECIAL):
-        suggestion = did_you_mean(str(wanted.by), (POPULAR, SPECIAL))
-        raise UsageError(
-            f"a list goes by what is popular or special, not {wanted.by!r}. {suggestion}"
-        )
-    if wanted.by == SPECIAL and wanted.raw:
+    k = how_many(k)
+    if by not in (POPULAR, SPECIAL):
+        suggestion = did_you_mean(str(by), (POPULAR, SPECIAL))
+        raise UsageError(f"a list goes by what is popular or special, not {by!r}. {suggestion}")
+    if by == SPECIAL and raw:
         raise UsageError(
             "what is special follows from estimates: leave out --raw (in Python raw=True), or ask "
             "--by popular."
         )
-    without = np.unique(places_of_items(item_axis(axes), several(wanted.without)))
-    if wanted.like is not None:
-        return _beside(axes, estimator, wanted, k, without)
-    box = chosen_contexts(axes, wanted.contexts)
-    if wanted.by == SPECIAL:
-        found = special(axes, estimator, k, box, without)
+    left_out = np.unique(places_of_items(item_axis(view), several(without)))
+    if like is not None:
+        if contexts:
+            raise UsageError(
+                "pairs of items are not counted in contexts: ask --like ITEM without --context (in "
+                "Python item=… alone)."
+            )
+        found = _beside(view, like, k, left_out, by=by, raw=raw)
+        return replace(found, where=f"beside {value_words(like)}")
+    box = chosen_contexts(view, contexts)
+    if by == SPECIAL:
+        found = special(view, k, box, left_out)
     else:
-        listed = top_in(axes, estimator, k, box, raw=wanted.raw, without=without)
-        found = recommendations(listed, POPULAR)
-    return replace(found, where=_words(axes, box))
-
-
-def _beside(
-    axes: Axes, estimator: Estimator, wanted: Wanted, k: int, without: Ints
-) -> Recommendations:
-    if wanted.contexts:
-        raise UsageError(
-            "pairs of items are not counted in contexts: ask --like ITEM without --context (in "
-            "Python item=… alone)."
-        )
-    (place,) = places_of_items(item_axis(axes), [wanted.like]).tolist()
-    found = also(axes, estimator, place, k, without, by=str(wanted.by), raw=wanted.raw)
-    return replace(found, where=f"beside {value_words(wanted.like)}")
+        found = recommendations(top_in(view, k, box, raw=raw, without=left_out), POPULAR)
+    return replace(found, where=_words(view, box))
 
 
 def _words(axes: Axes, box: Mapping[str, Mask]) -> str:

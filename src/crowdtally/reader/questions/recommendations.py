@@ -1,4 +1,4 @@
-"""The list and its lines."""
+"""A list of recommendations, as text and as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ from crowdtally.reader.questions.text import (
 )
 from crowdtally.reader.questions.top_list import TopItem
 
-# A list of what is special, as text and as a notebook shows it.
-
 _FEW = 3
 _LONGEST = 40
 
 
 def value_words(value: object) -> str:
-    r"""A value of somebody's list within a sentence: on one line, and not longer than needed.
+    r"""A value of a list within a sentence: on one line, and cut if it is long.
 
     >>> value_words("Friday"), value_words("a\nb"), len(value_words("x" * 10**5))
     ('Friday', "'a\\nb'", 40)
@@ -35,7 +33,6 @@ def value_words(value: object) -> str:
 
 
 def list_line(rows: Sequence[Any], by: str, where: str, counted: str) -> str:
-    """The first of them, and how many more there are."""
     special = by == "special"
     first = [f"{row.item!r} {_times(row.lift) if special else whole(row.estimate)}" for row in rows]
     more = f" … and {len(rows) - _FEW:,} more" if len(rows) > _FEW else ""
@@ -95,10 +92,8 @@ def _interval(row: Any) -> str:
     return f"{_times(row.lift_low)} … {_times(row.lift_high)}"
 
 
-# Recommendations: the lines of such a list, and what is said beside them.
-
 POPULAR, SPECIAL = "popular", "special"
-"""What a list goes by."""
+"""How a list can be ranked."""
 
 
 @dataclass(frozen=True)
@@ -158,13 +153,9 @@ class Recommendation(AnswerRow):
         *,
         rank: int | None = None,
     ) -> Recommendation:
-        """A line of a top list.
+        """A line of a top list, with its lift (and interval) and its chances, if any.
 
-        Args:
-            line: the line.
-            lift: its lift, and the interval of that.
-            chances: that it is special, and that it is among the first.
-            rank: its rank, if it has another one here.
+        ``chances``: to be special, and to be among the first.
         """
         known = {one.name: getattr(line, one.name) for one in fields(line)}
         known |= dict(zip(_LIFT, lift or (None,) * 3, strict=True))
@@ -184,7 +175,7 @@ class Recommendations(AnswerList[Recommendation]):
     rows: tuple[Recommendation, ...]
     """The items, best first; fewer than asked for where fewer are known."""
     by: str
-    """What the list goes by: ``popular`` or ``special``."""
+    """How the list is ranked: ``popular`` or ``special``."""
     where: str
     """Where it holds, in words: values of contexts, or beside which item; empty for overall."""
     counted: str
@@ -198,7 +189,7 @@ class Recommendations(AnswerList[Recommendation]):
     estimate_words: str
     """What the estimates are estimates of, in a sentence or two."""
     k: int
-    """How many were asked for, at most as many as there are: ``chance_in_top`` goes by it."""
+    """How many were asked for, at most as many as there are: ``chance_in_top`` refers to it."""
     remarks: tuple[str, ...] = ()
     """What else must be said: how lifts are meant, or why nothing is special."""
 
@@ -208,7 +199,6 @@ class Recommendations(AnswerList[Recommendation]):
 
     @property
     def notes(self) -> list[str]:
-        """What must be said beside the list."""
         shows_noise = any(row.count is not None for row in self.rows)
         floor_words = self.floor_words if shows_noise and self.by == POPULAR else ""
         what_counts = self.what_counts if shows_noise else ""

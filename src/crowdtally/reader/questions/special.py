@@ -12,11 +12,10 @@ from crowdtally.errors import UsageError
 from crowdtally.format.manifest import TableFacts
 from crowdtally.inference.items import chances_among
 from crowdtally.inference.lifts import AMONG, FoundLifts, Seen, found_lifts
-from crowdtally.laws.interval import IntervalNoise
-from crowdtally.reader.axes import Axes
+from crowdtally.reader.axes import Floats, Ints, Mask
 from crowdtally.reader.conditions import Among, Stated, every
-from crowdtally.reader.estimates.cell_sums import Believed, Floats, Ints, Mask
-from crowdtally.reader.estimates.estimator import Estimator, OfItems
+from crowdtally.reader.estimates.cell_sums import Believed
+from crowdtally.reader.estimates.estimator import OfItems, ReleaseView
 from crowdtally.reader.questions.recommendations import (
     SPECIAL,
     Recommendation,
@@ -31,7 +30,7 @@ KNOWN = 2.0
 """An item is known well enough where its estimate is so many times its own deviation."""
 NOTHING = "Nothing is special there."
 ENOUGH = 5.0
-"""A lift is told where so many are expected, or where a count is so many deviations above that:
+"""A lift is reported where so many are expected, or a count is so many deviations above that:
 of fewer, a share is next to nothing or a multiple of itself by chance alone."""
 NOT_KNOWN = (
     "Nothing can be said to be special: no item is told apart from noise well enough, or too few "
@@ -47,9 +46,7 @@ _LIFTS = (
 @dataclass(frozen=True, eq=False)
 class Lifted:
     places: Ints
-    """The items' places in the list."""
     lifts: FoundLifts
-    """What is believed of each."""
 
     def best(self, k: int, without: Ints) -> tuple[Ints, Floats]:
         """Which of these are the k of the largest lifts, and how likely each is one of them."""
@@ -60,13 +57,11 @@ class Lifted:
         return inside[order], chances[order]
 
 
-def special(
-    axes: Axes, estimator: Estimator, k: int, box: Mapping[str, Mask], without: Ints
-) -> Recommendations:
+def special(view: ReleaseView, k: int, box: Mapping[str, Mask], without: Ints) -> Recommendations:
     """The k items of the largest lifts where the contexts have these values."""
-    found, why = _lifted(_there(axes, estimator, box))
+    found, why = _lifted(_there(view, box))
     wanted, chances = found.best(k, without)
-    beside = top_in(axes, estimator, k, box, only=found.places[wanted])
+    beside = top_in(view, k, box, only=found.places[wanted])
     return with_lifts(found, wanted, chances, beside, (why or _LIFTS,))
 
 
@@ -83,7 +78,6 @@ def with_lifts(
 
 
 def recommendations(beside: TopList, by: str, remarks: tuple[str, ...] = ()) -> Recommendations:
-    """A top list as recommendations, without lifts."""
     return Recommendations(
         tuple(map(Recommendation.of, beside.rows)), by, "", beside.counted, beside.floor,
         beside.floor_words, beside.what_counts, beside.estimate_words,
@@ -95,59 +89,57 @@ def recommendations(beside: TopList, by: str, remarks: tuple[str, ...] = ()) -> 
 class _There:
     """Where something may be special, in a release that can tell."""
 
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
     of_items: OfItems
     box: Mapping[str, Mask]
-    """Values of contexts."""
     inside: Mask
     """The combinations of contexts that they mean."""
 
 
-def _there(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> _There:
+def _there(view: ReleaseView, box: Mapping[str, Mask]) -> _There:
     """Where it is asked; refused where nothing can be special."""
-    item_axis(axes)
-    if not axes.contexts:
+    item_axis(view)
+    if not view.contexts:
         raise UsageError(
             "this release has no contexts, so nothing is special in one: ask --by popular."
         )
-    if selected_table(axes.published) is not None:
+    if selected_table(view.published) is not None:
         raise UsageError(
             "this release has the top items alone, and nothing tells how popular the others are: "
             "ask --by popular."
         )
-    if axes.published.domain.is_discovered:
+    if view.published.domain.is_discovered:
         raise UsageError(
             "this release has the cells alone that enough users have, so that nothing tells an "
             "item's share of all there: ask --by popular."
         )
     if not box:
-        named = " ".join(f"--context {value_words(name)}=VALUE" for name in axes.contexts)
+        named = " ".join(f"--context {value_words(name)}=VALUE" for name in view.contexts)
         raise UsageError(f"special where? Name a context, with {named}; or ask --by popular.")
-    inside = estimator.context_mask(box)
+    inside = view.context_mask(box)
     if inside.all():
         raise UsageError(
             "all values of the context are named, and nothing is special everywhere: name fewer, "
             "or ask --by popular."
         )
-    of_items = estimator.items
+    of_items = view.items
     if of_items is None:
         raise UsageError(
             "this release has no estimates of single items, so what is special cannot be told: ask "
             "for the sums of items there, with `crowdtally sum RELEASE --where CONDITION`."
         )
-    return _There(axes, estimator, of_items, box, inside)
+    return _There(view, of_items, box, inside)
 
 
 def _lifted(there: _There) -> tuple[Lifted, str]:
     """The lifts of all items that are known well enough, and why there are none."""
-    estimator, places = there.estimator, known_places(there.of_items.believed)
-    if estimator.alike is not None:
+    view, places = there.view, known_places(there.of_items.believed)
+    if view.alike is not None:
         none = np.zeros(0)
         lifted = Lifted(places[:0], FoundLifts(none, none, none, none, none))
-        return lifted, f"{NOTHING} {estimator.alike.remark}"
-    if estimator.cells is not None:
-        lifts = estimator.cells.lifts(places, there.inside)
+        return lifted, f"{NOTHING} {view.alike.remark}"
+    if view.cells is not None:
+        lifts = view.cells.lifts(places, there.inside)
     else:
         places, seen = _seen(there, places)
         lifts = found_lifts(seen)
@@ -155,20 +147,20 @@ def _lifted(there: _There) -> tuple[Lifted, str]:
 
 
 def known_places(believed: Believed) -> Ints:
-    """The places of the 200 largest estimates, as far as they are told apart from noise."""
+    """The places of the 200 largest estimates, of those that clearly exceed their own noise."""
     largest = np.argsort(-believed.mean, kind="stable")[:AMONG]
     known = believed.mean[largest] > KNOWN * believed.own[largest]
     return largest[known & (believed.mean[largest] > 0)]
 
 
 def are_told(values: Floats, deviation: Floats, expected: Floats) -> Mask:
-    """Of which counts a lift can be told: not of those that chance alone makes none or twice."""
+    """Which lifts are reported: not those of counts that chance alone makes none or twice."""
     return np.asarray((expected >= ENOUGH) | (values > expected + ENOUGH * deviation))
 
 
 def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
     """Counts in these contexts beside what the items' shares overall let expect."""
-    table = there.axes.table([item_axis(there.axes).name, *there.box])
+    table = there.view.table([item_axis(there.view).name, *there.box])
     places, values, deviation = _counts(there, table, places)
     total, common = _total_there(there)
     believed = there.of_items.believed
@@ -182,7 +174,7 @@ def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
         expected[told],
         believed.own[places] / believed.mean[places],
         common,
-        inf if isinstance(table.law, IntervalNoise) else float(there.inside.sum()),
+        inf if table.law.drawn_together else float(there.inside.sum()),
         max(1.1 * overall / total, 1.5),
     )
 
@@ -190,15 +182,14 @@ def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
 def _counts(there: _There, table: TableFacts, places: Ints) -> tuple[Ints, Floats, Floats]:
     """Noisy counts of items there and the deviations of their noise, of those that have any.
 
-    A table that leaves cells out has those that happened to be large: there, estimates that know
-    of that choice are taken instead.
+    A table that leaves cells out has those that happened to be large: estimates allow for that.
     """
     if table.summary is not None:
-        believed = there.estimator.in_contexts(there.inside)
+        believed = there.view.in_contexts(there.inside)
         if believed is not None:
             return places, believed.mean[places], np.maximum(believed.own[places], 1e-9)
-    item = item_axis(there.axes)
-    noisy = NoisyLines.of(there.axes, table, item, there.box)
+    item = item_axis(there.view)
+    noisy = NoisyLines.of(there.view, table, item, there.box)
     lines = noisy.lines(noisy.named(item.axis.values[places].tolist()))
     kept = item.places_of([line.item for line in lines]) if lines else places[:0]
     values = np.array([line.stands_for for line in lines], dtype=np.float64)
@@ -209,7 +200,7 @@ def _counts(there: _There, table: TableFacts, places: Ints) -> tuple[Ints, Float
 def _total_there(there: _There) -> tuple[float, float]:
     """The sum of all items there, and how uncertain the shares are that follow, relatively."""
     condition = every([Among(name, mask) for name, mask in there.box.items()])
-    found = sum_over(there.axes, there.estimator, Stated(condition, frozenset(there.box)))
+    found = sum_over(there.view, Stated(condition, frozenset(there.box)))
     value, error = found.value, found.standard_error
     if value is None or error is None:
         value, error = found.estimate, found.estimate_error

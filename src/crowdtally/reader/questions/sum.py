@@ -1,4 +1,4 @@
-"""Sums: one cell, range, condition."""
+"""Sums over the cells of a release: one cell, a range, or a condition."""
 
 from __future__ import annotations
 
@@ -13,38 +13,29 @@ from crowdtally.errors import UsageError
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import TableFacts
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader.answers.answer import AnswerTable, as_json
 from crowdtally.reader.answers.columns import Column, Labels, columns_of
 from crowdtally.reader.axes import Axes, AxisLookup, cells_of, column
 from crowdtally.reader.conditions import (
     Among,
     Box,
-    Condition,
-    Every,
     Labelled,
-    Some,
     Stated,
     all_of,
     boxes,
-    every,
+    mirrored,
     parse,
-    some,
 )
 from crowdtally.reader.estimates.cell_sums import BOUNDED, Total
-from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator, is_bounded
+from crowdtally.reader.estimates.estimator import LEVEL, NOISE, ReleaseView, is_bounded
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.questions.chosen import several
 from crowdtally.reader.questions.noisy_sums import Answer, answer_from
 from crowdtally.reader.questions.text import sum_lines
 
-# What is believed of a sum over cells, from the estimates of single cells.
-
 
 @dataclass(frozen=True)
 class BelievedSum:
-    """What is believed of a sum, and what its interval covers."""
-
     total: Total
     covers: str
 
@@ -55,7 +46,6 @@ class BelievedSum:
 
 
 def noise_only(answer: Answer) -> BelievedSum:
-    """Where nothing is known but the noisy sum."""
     value, error = answer.estimate.value, answer.estimate.standard_error
     if answer.reach is not None:
         return BelievedSum(Total(value, error, value - answer.reach, value + answer.reach), NOISE)
@@ -64,39 +54,35 @@ def noise_only(answer: Answer) -> BelievedSum:
 
 
 def believed_sum(
-    estimator: Estimator,
-    table: TableFacts,
-    lists: Sequence[AxisLookup],
-    found: Sequence[Box],
-    answer: Answer,
+    view: ReleaseView, table: TableFacts, found: Sequence[Box], answer: Answer
 ) -> BelievedSum | None:
     """From the estimates of a table's cells; None where it has none.
 
     A tree is not asked cell by cell: its own nodes make a better sum.
     """
-    of_items = estimator.items
+    of_items, lists = view.items, view.axes_of(table)
     if of_items is None or table.transform.kind != "none" or table.kind.is_pairs:
         return None
     cells = sum(prod(_sizes(box, lists)) for box in found)
-    if isinstance(table.law, IntervalNoise) and cells > 1 and answer.reach is not None:
+    if table.law.per_cell and cells > 1 and answer.reach is not None:
         # Nobody was left out, and how the noise of cells goes together is known.
         value, reach = max(answer.estimate.value, 0.0), answer.reach
         low, high = answer.estimate.value - reach, answer.estimate.value + reach
         error = answer.estimate.standard_error
         return BelievedSum(Total(value, error, max(low, 0.0), max(high, 0.0)), of_items.covers)
-    if estimator.base is not None and table.name == estimator.base.name:
+    if view.base is not None and table.name == view.base.name:
         mask = reduce(np.logical_or, [cells_of(box, lists) for box in found])
         return BelievedSum(of_items.sum(mask), of_items.covers)
-    return believed_in_contexts(estimator, lists[0], found)
+    return believed_in_contexts(view, lists[0], found)
 
 
 def believed_in_contexts(
-    estimator: Estimator, item: AxisLookup, found: Sequence[Box]
+    view: ReleaseView, item: AxisLookup, found: Sequence[Box]
 ) -> BelievedSum | None:
     """The same over items in contexts, box by box: boxes have no cell in common."""
-    of_items, totals = estimator.items, list[Total]()
+    of_items, totals = view.items, list[Total]()
     for box in found:
-        total = estimator.total_in_contexts(estimator.context_mask(box), box.get(item.name))
+        total = view.total_in_contexts(view.context_mask(box), box.get(item.name))
         if total is None or of_items is None:
             return None
         totals.append(total)
@@ -112,8 +98,6 @@ def believed_in_contexts(
 def _sizes(box: Box, lists: Sequence[AxisLookup]) -> list[int]:
     return [int(box[axis.name].sum()) if axis.name in box else len(axis) for axis in lists]
 
-
-# Sums over the cells of a release: one cell, a range, or whatever a condition says.
 
 EACH_USERS = "users (of each cell, added up)"
 """What a sum of distinct users over several cells counts."""
@@ -201,29 +185,29 @@ def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:
     return Stated(Among(name, axis.between(ends[0], ends[1], False, False)), frozenset([name]))
 
 
-def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
+def sum_over(view: ReleaseView, stated: Stated) -> Sum:
     """The sum over the cells for which a condition holds, from the table whose columns it names."""
-    if axes.find(stated.named) is None and estimator.alike is not None:
-        return _only_estimated(axes, estimator, stated)
-    table = axes.table(stated.named)
+    if view.find(stated.named) is None and view.alike is not None:
+        return _only_estimated(view, stated)
+    table = view.table(stated.named)
     if table.is_chosen:
         raise UsageError(
             "this release has its top items only, so that sums over a list cannot be known: ask "
             f"for the top items, or look at the table {table.name!r}."
         )
-    lists, condition = axes.of(table), stated.condition
+    lists, condition = view.axes_of(table), stated.condition
     if table.kind.is_pairs:
-        condition = _mirrored(condition, lists)
+        condition = mirrored(condition, *(axis.name for axis in lists))
     found = boxes(condition, _decided_in_order(table, lists))
     cells = sum(prod(_sizes(box, lists)) for box in found)
     if table.kind.is_pairs:
         # Each unordered pair was counted in both orders, and a pair with itself is none.
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     _refuse_none(cells)
-    answer = answer_from(table, axes.published, lists, found, cells)
+    answer = answer_from(view, table, found, cells)
     value, reach, cells = answer.estimate.value, answer.reach, answer.cells or cells
     low, high = (None, None) if reach is None else (value - reach, value + reach)
-    believed = believed_sum(estimator, table, lists, found, answer) or noise_only(answer)
+    believed = believed_sum(view, table, found, answer) or noise_only(answer)
     return Sum(
         *believed.fields(),
         value,
@@ -232,28 +216,28 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         high,
         cells,
         table.name,
-        _counted(axes.published, table, cells),
+        _counted(view.published, table, cells),
         answer.estimate.unbiased_for,
-        what_counts(axes.published, table).sentence(),
-        *_stated(axes, estimator, table, believed.covers, stated),
+        what_counts(view.published, table).sentence(),
+        *_stated(view, table, believed.covers, stated),
     )
 
 
-def _only_estimated(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
+def _only_estimated(view: ReleaseView, stated: Stated) -> Sum:
     """The sum over items in contexts where there are estimates of them, and no noisy counts."""
-    (base,) = (axes.find([name]) for name in axes.published.domain.names[:1])
-    lists = tuple(axes.by_name[name] for name in axes.published.domain.names)
+    (base,) = (view.find([name]) for name in view.published.domain.names[:1])
+    lists = tuple(view.by_name[name] for name in view.published.domain.names)
     found = boxes(stated.condition, [axis.name for axis in lists])
     cells = sum(prod(_sizes(box, lists)) for box in found)
     _refuse_none(cells)
-    believed = believed_in_contexts(estimator, lists[0], found)
+    believed = believed_in_contexts(view, lists[0], found)
     if base is None or believed is None:
-        return sum_over(axes, estimator, replace(stated, named=frozenset()))
+        return sum_over(view, replace(stated, named=frozenset()))
     return Sum(
         *believed.fields(), None, None, None, None, cells, base.name,
-        _counted(axes.published, base, cells), "nothing: there is no noisy sum",
-        what_counts(axes.published, base).sentence(),
-        *_stated(axes, estimator, base, believed.covers, stated),
+        _counted(view.published, base, cells), "nothing: there is no noisy sum",
+        what_counts(view.published, base).sentence(),
+        *_stated(view, base, believed.covers, stated),
     )  # fmt: skip
 
 
@@ -264,13 +248,11 @@ def _counted(published: Published, table: TableFacts, cells: int) -> str:
     return EACH_USERS if several else counted
 
 
-def _stated(
-    axes: Axes, estimator: Estimator, table: TableFacts, covers: str, stated: Stated
-) -> tuple[str, bool]:
+def _stated(view: ReleaseView, table: TableFacts, covers: str, stated: Stated) -> tuple[str, bool]:
     """What the estimate is of, and whether that rests on what was not measured."""
-    words, alike = covering_words(axes.published, table, covers), estimator.alike
-    rough = covers == BOUNDED and axes.published.auto is not None
-    if alike is None or covers == NOISE or not stated.named & set(axes.contexts):
+    words, alike = covering_words(view.published, table, covers), view.alike
+    rough = covers == BOUNDED and view.published.auto is not None
+    if alike is None or covers == NOISE or not stated.named & set(view.contexts):
         return words, rough
     return f"{words} {alike.remark}", True
 
@@ -287,24 +269,6 @@ def _decided_in_order(table: TableFacts, lists: Sequence[AxisLookup]) -> list[st
     """The axes, ordered ones last: then values that make up one range stay together."""
     ordered = table.transform.ordered
     return sorted((axis.name for axis in lists), key=lambda name: name in ordered)
-
-
-def _mirrored(condition: Condition, lists: Sequence[AxisLookup]) -> Condition:
-    """The condition on a pair in one order or in the other: pairs are unordered."""
-    first, second = (axis.name for axis in lists)
-    other = {first: second, second: first}
-
-    def swapped(part: Condition) -> Condition:
-        match part:
-            case Among(axis, mask):
-                return Among(other[axis], mask)
-            case Every(parts):
-                return every(map(swapped, parts))
-            case Some(parts):
-                return some(map(swapped, parts))
-        return part
-
-    return some([condition, swapped(condition)])
 
 
 def _with_itself(box: Box, lists: Sequence[AxisLookup]) -> int:

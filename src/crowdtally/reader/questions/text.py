@@ -1,4 +1,4 @@
-"""Answers as text and notebook."""
+"""Answers as text and for notebooks: estimates first, then what was released."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from crowdtally.core.display import one_line, paragraph, plainly, table
 from crowdtally.reader.estimates.estimator import NOISE
 from crowdtally.reader.questions.noisy_sums import shown
 
-# Answers as text: what is believed first, then what was released, and what is noise.
-
 _SMALL = 10
 """Estimates below are shown to a tenth."""
 _WIDEST = 40
@@ -21,14 +19,7 @@ _WIDEST = 40
 def printed(
     rows: Sequence[Any], floor: float | None, k: int | None = None, labelled: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The lines of a list: items above the noise floor first, each with its rank.
-
-    Args:
-        rows: the list's :class:`TopItem` objects.
-        floor: its noise floor; None where there are no noisy counts.
-        k: how many were asked for; None: as many as there are.
-        labelled: which of ``label`` and ``category`` stand beside items.
-    """
+    """The lines of a list: items above the noise floor first, each with its rank."""
     k = len(rows) if k is None else k
     above = [row for row in rows if row.above_floor]
     below = [row for row in rows if not row.above_floor]
@@ -60,7 +51,6 @@ def _clipped(value: object) -> str:
 
 
 def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
-    """How the lines of a list are written."""
     if _are_believed(rows):
         noisy = any(row.count is not None for row in rows)
         return partial(_believed, chances=_have_chances(rows), noisy=noisy)
@@ -68,7 +58,6 @@ def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
 
 
 def sum_lines(answer: Any) -> Iterator[str]:
-    """The lines of a :class:`Sum`."""
     counted, believed = answer.counted, answer.covers != NOISE
     if believed:
         yield (
@@ -108,7 +97,6 @@ def _all_noise(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
 
 
 def interval_of(low: float | None, high: float | None) -> str:
-    """From one end to the other."""
     return "" if low is None or high is None else f"{shown(low)} … {shown(high)}"
 
 
@@ -140,7 +128,6 @@ def whole(value: float) -> str:
 
 
 def believed_interval(row: Any) -> str:
-    """From one end of an estimate's interval to the other."""
     if row.estimate_low is None or row.estimate_high is None:
         return ""
     return f"{whole(row.estimate_low)} … {whole(row.estimate_high)}"
@@ -180,7 +167,6 @@ _FEW = 3
 
 
 def top_line(lines: Sequence[Any], counted: str) -> str:
-    """The first of them with their estimates, and how many more there are."""
     first = [f"{line.item!r} {whole(line.estimate)}" for line in lines[:_FEW]]
     more = f" … and {len(lines) - len(first):,} more" if len(lines) > len(first) else ""
     return one_line(f"<TopList of {len(lines):,}, {counted}: {', '.join(first)}{more}>")

@@ -1,4 +1,4 @@
-"""Top lists."""
+"""The most popular items of a release, overall or in a context."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from crowdtally.inference.mixing import FEW
 from crowdtally.inference.posterior import flat_posterior
 from crowdtally.laws.base import as_counts
 from crowdtally.reader import tables
-from crowdtally.reader.axes import Axes, AxisLookup, Mask
-from crowdtally.reader.estimates.cell_sums import TRUE, Believed, Floats, Ints
-from crowdtally.reader.estimates.estimator import LEVEL, NOISE, Estimator
+from crowdtally.reader.axes import Axes, AxisLookup, Floats, Ints, Mask
+from crowdtally.reader.estimates.cell_sums import TRUE, Believed
+from crowdtally.reader.estimates.estimator import LEVEL, NOISE, ReleaseView
 from crowdtally.reader.estimates.estimator import words as covering_words
 from crowdtally.reader.estimates.facts import counts, places
 from crowdtally.reader.questions.chosen import chosen_contexts, how_many
@@ -35,13 +35,10 @@ from crowdtally.reader.questions.top_list import (
     floor_words,
 )
 
-# Which items a top list has, largest estimate first, and what is believed of each.
-
 
 @dataclass(frozen=True)
 class Ranked:
     place: int
-    """In the public list."""
     item: str | int
     noisy: NoisyLine | None
     """What was released about it; None where that is not one count."""
@@ -52,12 +49,8 @@ def by_estimate(
 ) -> list[Ranked]:
     """The k items of the largest estimates.
 
-    Args:
-        k: how many.
-        item: the items' list.
-        believed: of every item.
-        noisy: the question to the table that has noisy counts of just this; None without one.
-        in_order: whether noisy counts have the order of the estimates.
+    ``noisy`` asks a table that counts just this, if there is one; ``in_order``: whether its noisy
+    counts have the order of the estimates.
     """
     if noisy is None:
         return [Ranked(place, value, None) for place, value in _largest(k, item, believed.mean)]
@@ -86,7 +79,6 @@ def at_places(
 
 
 def by_count(k: int, noisy: NoisyLines) -> list[Ranked]:
-    """The k items of the largest noisy counts."""
     return [Ranked(-1, line.item, line) for line in noisy.lines(noisy.largest(k))]
 
 
@@ -123,7 +115,7 @@ def _places(names: list[Any], item: AxisLookup, noisy: NoisyLines) -> list[int]:
     return [int(place) for place in item.places_of(names)]
 
 
-# The list of a release that has its top items only: selected, then measured without bounds.
+# Releases of top items only: they were selected, then measured without bounds.
 
 
 def selected_table(published: Published) -> TableFacts | None:
@@ -135,21 +127,17 @@ def selected_table(published: Published) -> TableFacts | None:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The lines of such a list."""
-
     lines: list[Ranked]
-    """The items, largest first."""
     believed: Believed
-    """Of each line, in their order."""
     measured: int
     """How many items were selected, and measured, where they were asked for."""
 
 
 def selected(axes: Axes, table: TableFacts, k: int, box: Mapping[str, Mask]) -> Selected:
-    """The k largest of the selected items, of the context that is named where each has its own.
+    """The k largest selected items, of the context that is named where each has its own.
 
-    The noise of what was measured is independent of the selection. So a flat prior on counts of at
-    least 0 is all that estimates add, and they have the order of the noisy counts.
+    The noise of what was measured is independent of the selection. So estimates add only a flat
+    prior on counts of at least 0, and keep the order of the noisy counts.
     """
     if set(box) != set(axes.contexts):
         named = " ".join(f"--context {name}=VALUE" for name in axes.contexts)
@@ -187,47 +175,35 @@ def _believed(table: TableFacts, counts: Floats) -> Believed:
     return Believed(found.mean, found.median, found.low, found.high, deviation, deviation)
 
 
-# Which items of a list something speaks for, where more than one noisy count could.
+def spoken_for(view: ReleaseView, where: Sequence[int]) -> Mask:
+    """Whether an interval whose low end is above 0 shows that the item was counted at all.
 
-
-def spoken_for(axes: Axes, estimator: Estimator, where: Sequence[int]) -> Mask:
-    """Whether the low end of an interval tells these items apart from noise, if it is above 0.
-
-    Fewer than 200 items have a flat prior on counts of at least 0, under which every low end is
-    above 0, also where nobody is counted. Then a count of the item by itself must be above the
-    noise floor of its table.
+    Under a flat prior, which fewer than 200 items have, every low end is above 0. Then a count of
+    the item by itself must be above the noise floor of its table.
     """
-    base = estimator.base
+    base = view.base
     if base is None or base.cells >= FEW:
         return np.full(len(where), base is not None)
     asked = np.asarray(where, dtype=np.int64)
-    found: Mask = estimator.noisy_at(asked) > floor_of_cells(base, base.cells)
+    found: Mask = view.noisy_at(asked) > floor_of_cells(base, base.cells)
     for kind in (HEAD, HEAD_ROWS):
-        table = axes.published.table(kind.name)
+        table = view.published.table(kind.name)
         if table is not None:
-            above = counts(axes.published, table) > floor_of_cells(table, table.cells)
-            found |= np.isin(asked, places(axes.published, table, axes.of(base))[above])
+            above = counts(view.published, table) > floor_of_cells(table, table.cells)
+            found |= np.isin(asked, places(view.published, table, view.axes_of(base))[above])
     return found
 
-
-# The most popular items of a release, overall or in a context.
 
 _NONE: Ints = np.empty(0, dtype=np.int64)
 
 
-def top(
-    axes: Axes, estimator: Estimator, k: int, context: Mapping[str, object], *, raw: bool = False
-) -> TopList:
-    """The k items with the largest estimates, overall or where the context has these values.
-
-    A context that is not named is summed over. With ``raw``, noisy counts alone decide.
-    """
-    return top_in(axes, estimator, how_many(k), chosen_contexts(axes, context), raw=raw)
+def top(view: ReleaseView, k: int, context: Mapping[str, object], *, raw: bool = False) -> TopList:
+    """The k items with the largest estimates; contexts that are not named are summed over."""
+    return top_in(view, how_many(k), chosen_contexts(view, context), raw=raw)
 
 
 def top_in(
-    axes: Axes,
-    estimator: Estimator,
+    view: ReleaseView,
     k: int,
     box: Mapping[str, Mask],
     *,
@@ -240,36 +216,33 @@ def top_in(
     """The same in a box of contexts.
 
     Args:
-        axes: the release.
-        estimator: its estimates.
+        view: the release.
         k: how many.
         box: which values of contexts.
         raw: whether noisy counts alone decide.
         without: places of items that are left out.
-        only: places of the items that make up the list, in this order, instead of the largest.
-        chances: whether it is told how likely each item is among the first k, which takes most of
-            the time of a long list.
-        among: instead of k: how many the first are that chances go by.
+        only: places of the items of the list, in this order, instead of the largest.
+        chances: whether to compute how likely each is among the first k: slow for a long list.
+        among: instead of k: among how many first ones.
     """
-    item = item_axis(axes)
+    item = item_axis(view)
     left = len(item) - len(np.unique(without))
     first = min(among or k, left)
-    asked = _Asked(axes, estimator, item, min(k, left), box, raw, without, only, chances, first)
-    if (selection := selected_table(axes.published)) is not None:
+    asked = _Asked(view, item, min(k, left), box, raw, without, only, chances, first)
+    if (selection := selected_table(view.published)) is not None:
         return _of_selected(asked, selection)
-    table = axes.find([item.name, *box])
+    table = view.find([item.name, *box])
     if table is None and raw:
         raise UsageError(
             "this release has no noisy counts of items in contexts, only estimates: leave out "
             "--raw (in Python raw=True), or ask without a context."
         )
-    if table is None and estimator.alike is None:
-        table = axes.table([item.name, *box])  # which says what is wrong
+    if table is None and view.alike is None:
+        table = view.table([item.name, *box])  # which says what is wrong
     return _of_table(asked, table)
 
 
 def item_axis(axes: Axes) -> AxisLookup:
-    """The list of items; a table of attributes has none."""
     if not axes.published.domain.has_items:
         raise UsageError(
             "this release is a table of attributes: it has no items. Ask for sums, with "
@@ -280,8 +253,7 @@ def item_axis(axes: Axes) -> AxisLookup:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
     item: AxisLookup
     k: int
     box: Mapping[str, Mask]
@@ -290,7 +262,7 @@ class _Asked:
     only: Ints | None
     tells_chances: bool
     first: int
-    """How many the first are that chances go by."""
+    """``chance_in_top`` is that of being among so many."""
 
     @property
     def looked_at(self) -> int:
@@ -318,21 +290,18 @@ class _Asked:
 
 @dataclass(frozen=True, eq=False)
 class _Beliefs:
-    """What is believed of the lines of a list."""
-
     of: Believed
     """Each line has its place in it."""
     covers: str
     chances: Sequence[float | None]
     """How likely each place is among the first k."""
     in_order: bool
-    """Whether noisy counts have the same order."""
 
 
 def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
     """From a table of all items, or from estimates where no table has just this."""
-    axes, item = asked.axes, asked.item
-    noisy = None if table is None else NoisyLines.of(axes, table, item, asked.box)
+    view, item = asked.view, asked.item
+    noisy = None if table is None else NoisyLines.of(view, table, item, asked.box)
     beliefs = None if asked.raw else _beliefs(asked)
     k = asked.looked_at
     if asked.only is not None:
@@ -342,13 +311,12 @@ def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
     else:
         lines = [] if noisy is None else by_count(k, noisy)
     lines = asked.left(lines)
-    known = table or axes.table([item.name])
+    known = table or view.table([item.name])
     return _answer(asked, known, lines, beliefs, None if noisy is None else noisy.floor)
 
 
 def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
-    """From the table of selected items, which is all that there is."""
-    found = selected(asked.axes, table, asked.looked_at, asked.box)
+    found = selected(asked.view, table, asked.looked_at, asked.box)
     beliefs = _Beliefs(found.believed, TRUE, [None] * len(found.lines), in_order=True)
     floor = floor_of_cells(table, found.measured)
     known = None if asked.raw else beliefs
@@ -356,13 +324,12 @@ def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
 
 
 def _beliefs(asked: _Asked) -> _Beliefs | None:
-    """What is believed of every item; None where there are no estimates."""
-    estimator, of_items = asked.estimator, asked.estimator.items
+    view, of_items = asked.view, asked.view.items
     if of_items is None:
         return None
     believed: Believed | None = of_items.believed
     if asked.box:
-        believed = estimator.in_contexts(estimator.context_mask(asked.box))
+        believed = view.in_contexts(view.context_mask(asked.box))
     if believed is None:
         return None
     in_order = of_items.in_order and not asked.box
@@ -379,16 +346,15 @@ def _answer(
     floor: float | None,
     ranked: int | None = None,
 ) -> TopList:
-    """The list, and what must be said beside it."""
-    published, estimator = asked.axes.published, asked.estimator
+    view, published = asked.view, asked.view.published
     covers = NOISE if beliefs is None else beliefs.covers
     words = covering_words(published, table, covers)
-    if asked.box and beliefs is not None and estimator.alike is not None:
-        words = f"{words} {estimator.alike.remark}"
+    if asked.box and beliefs is not None and view.alike is not None:
+        words = f"{words} {view.alike.remark}"
     ranked = len(asked.item) if ranked is None else ranked
-    tells = [False] * len(lines)  # whether a low end above 0 says that somebody is counted
+    tells = [False] * len(lines)  # whether a low end above 0 shows that the item was counted
     if beliefs is not None and not beliefs.in_order:
-        tells = spoken_for(asked.axes, estimator, [line.place for line in lines]).tolist()
+        tells = spoken_for(view, [line.place for line in lines]).tolist()
     rows = [
         _line(rank, line, beliefs, floor, told)
         for rank, (line, told) in enumerate(zip(lines, tells, strict=True), start=1)

@@ -1,4 +1,4 @@
-"""Lines, noise, floor."""
+"""Top lists: their lines, the noisy counts in them, and the noise floor."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from crowdtally.reader.estimates.facts import short_rows
 from crowdtally.reader.questions.noisy_sums import Parts, Summed, in_units, leaves, shown, summed
 from crowdtally.reader.questions.text import printed, top_line, top_table
 from crowdtally.reader.tables import Weights
-
-# A top list: its lines, and what is said beside them.
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class TopList(AnswerList[TopItem]):
     estimate_words: str
     """What the estimates are estimates of, in a sentence or two."""
     k: int | None = None
-    """How many were asked for, at most as many as there are items: ``chance_in_top`` goes by it.
+    """How many were asked for, at most as many as there are items: ``chance_in_top`` refers to it.
     None: as many as there are lines."""
 
     @classmethod
@@ -99,7 +97,6 @@ class TopList(AnswerList[TopItem]):
 
     @property
     def notes(self) -> list[str]:
-        """What must be said beside the list."""
         shows_noise = not self.rows or any(row.count is not None for row in self.rows)
         told = (self.estimate_words, self.floor_words, self.what_counts if shows_noise else "")
         return [one for one in told if one]
@@ -114,17 +111,14 @@ class TopList(AnswerList[TopItem]):
         return "\n".join([*printed(self.rows, self.floor, self.k, self.labelled), *self.notes])
 
 
-# The noise floor of a top list: what pure noise would rarely exceed, from public numbers alone.
+# The noise floor: the count that pure noise rarely exceeds, from public numbers alone.
 
 
 def floor_of(table: TableFacts, items: int, question: Summed) -> float:
     """The count that the largest of a list exceeds with at most 5% where nobody is counted.
 
-    Args:
-        table: the table that is asked.
-        items: how many items the public list has, published or not: each is a line. No two lines
-            have a cell in common, so they are independent.
-        question: what is summed for one item.
+    Each of ``items`` public items is a line, published or not, and sums the cells of ``question``.
+    No two lines share a cell, so they are independent.
     """
     law = table.law
     floor = law.floor(items, _terms(table, question))
@@ -140,7 +134,6 @@ def floor_of_cells(table: TableFacts, cells: int) -> float:
 
 
 def floor_words(table: TableFacts, items: int, floor: float) -> str:
-    """What the floor of a list is, in a sentence."""
     if table.discovery_threshold is not None:
         cell = "item in context" if table.axes[1:] else "item"
         return (
@@ -180,28 +173,24 @@ def _weights(parts: Sequence[Parts]) -> tuple[tuple[float, int], ...]:
     return tuple(found.items())
 
 
-# The noisy part of a top list: each item's count as released, and the noise it carries.
+# Noisy counts of items as released, and the noise in them.
 
 MOST = 2**62
 """More lines than any release has: what SQL takes as a limit."""
 Found = tuple[Any, float, float]
-"""An item, its count as it stands, and what it counts for."""
+"""An item, its published count, and what that counts for."""
 
 
 @dataclass(frozen=True)
 class NoisyLine:
-    """What was released about one item."""
-
     item: str | int
-    """The item."""
     count: float
     noise_std: float
-    """Standard deviation of the noise in it."""
     low: float | None
     high: float | None
     """The noise interval; None where counts enter by weights."""
     stands_for: float
-    """What the count stands for: the same, but where cells were sampled at least the threshold."""
+    """What the count counts for: the same, but where cells were sampled at least the threshold."""
     standard_error: float
     """How far that typically is from what it is unbiased for."""
 
@@ -213,13 +202,9 @@ class NoisyLines:
     table: TableFacts
     path: Path
     sampled: Sampled
-    """How its cells were chosen."""
     question: Summed
-    """What is summed for an item."""
     column: str
-    """The column that names items."""
     rows: list[Weights]
-    """The rows that count."""
     once: bool
     """Whether each item has one row, and all rows count."""
     floor: float
@@ -232,7 +217,7 @@ class NoisyLines:
         cls, axes: Axes, table: TableFacts, item: AxisLookup, box: Mapping[str, Mask]
     ) -> NoisyLines:
         """The question that a top list asks of a table, for these values of contexts."""
-        lists = axes.of(table)
+        lists = axes.axes_of(table)
         question = summed(table, lists, box).at_each(0)
         column, rows = _item_rows(table, item, question)
         beside, floor = short_rows(axes.published, table), floor_of(table, len(item), question)
@@ -244,7 +229,6 @@ class NoisyLines:
         )  # fmt: skip
 
     def largest(self, k: int) -> list[Found]:
-        """The k items of the largest counts."""
         if self.short is not None:
             names = tables.column(self.path, self.column).tolist()
             return sorted(self.named(names), key=lambda one: -one[1])[:k]
@@ -273,7 +257,6 @@ class NoisyLines:
         return [by_name[name] for name in names if name in by_name]
 
     def lines(self, found: Sequence[Found]) -> list[NoisyLine]:
-        """The lines for the items that were found."""
         noise = cache(self._noise)  # many lines have the same
         if self.table.is_discovered and not self.once:
             errors = [(noise(of)[0], of) for of in self._found_cells([one[0] for one in found])]

@@ -13,26 +13,20 @@ import numpy as np
 from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.format import tables
-from crowdtally.reader.axes import Axes, AxisLookup, Value
-from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.axes import AxisLookup, Value
+from crowdtally.reader.estimates.estimator import ReleaseView
 from crowdtally.reader.questions.sum import Sum, stated_by, sum_over
 from crowdtally.reader.questions.top import top
 from crowdtally.reader.questions.top_list import TopList, floor_of_cells
 
 TOP = 20
-"""Items of the list."""
 SHORT, MOST_LISTS = 10, 12
 """Items of a list in one context, and how many such lists are shown."""
 MOST_VALUES = 40
-"""Values of a context that are shown."""
 MOST_CONTEXTS = 4
-"""Contexts, or attributes, whose distribution is shown."""
 ROWS, COLUMNS = 15, 24
-"""Of a heat map."""
 PAIRS = 10
-"""Pairs that are shown."""
 Labels = Mapping[Any, str | None]
-"""Names of items, from a public catalogue."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +50,8 @@ class Distribution:
     """How counts are spread over the values of one context, or of one attribute."""
 
     name: str
-    """The column."""
     values: tuple[Counted, ...]
-    """In the order of the public list."""
     left_out: int
-    """Further values, which are not shown."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +59,9 @@ class HeatMap:
     """Estimates of the largest items in each value of a context; or of two attributes."""
 
     rows: str
-    """The column whose values are the rows."""
     columns: str
-    """The column whose values are the columns."""
     row_values: tuple[Value, ...]
-    """The rows' values."""
     column_values: tuple[Value, ...]
-    """The columns' values, in the order of the public list."""
     cells: tuple[tuple[Counted, ...], ...]
     """Row by row; ``value`` is that of the column."""
     rows_left_out: int
@@ -83,10 +70,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class InContext:
-    """The largest items in one combination of contexts."""
-
     context: Mapping[str, Value]
-    """The value of each context."""
     top: TopList
 
 
@@ -100,34 +84,24 @@ class Pair:
     low: float | None
     """Of its noise interval."""
     high: float | None
-    """Of its noise interval."""
     above_floor: bool
     """Whether it is above what noise alone would rarely reach."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs with the largest noisy counts."""
-
     rows: tuple[Pair, ...]
-    """The largest first."""
     floor: float
-    """The noise floor of the table."""
     cells: int
-    """How many pairs there are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """Questions to one release."""
-
-    axes: Axes
-    estimator: Estimator
+    view: ReleaseView
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no item to ask about."""
-        return any(not one.length for one in self.axes.published.domain.lists)
+        return any(not one.length for one in self.view.published.domain.lists)
 
     def whole(self) -> Sum | None:
         """The sum over everything; None where it cannot be given."""
@@ -135,28 +109,27 @@ class Asking:
 
     def top(self) -> TopList | None:
         """The largest items; None in a release of attributes, or without a list to rank."""
-        if self.is_empty or not self.axes.published.domain.has_items:
+        if self.is_empty or not self.view.published.domain.has_items:
             return None
         return self._top(TOP, {})
 
     def _top(self, k: int, context: Mapping[str, object]) -> TopList | None:
         try:
-            return top(self.axes, self.estimator, k, context)
+            return top(self.view, k, context)
         except UsageError:  # items that are held as a transform, or in contexts alone
             return None
 
     def tops(self) -> tuple[InContext, ...]:
         """The largest items in each combination of contexts, where there is no other list."""
-        if self.is_empty or not self.axes.contexts:
+        if self.is_empty or not self.view.contexts:
             return ()
-        values = [_first(axis, MOST_LISTS) for axis in self.axes.contexts.values()]
+        values = [_first(axis, MOST_LISTS) for axis in self.view.contexts.values()]
         combinations = islice(product(*values), MOST_LISTS)
-        named = [dict(zip(self.axes.contexts, one, strict=True)) for one in combinations]
+        named = [dict(zip(self.view.contexts, one, strict=True)) for one in combinations]
         found = ((context, self._top(SHORT, context)) for context in named)
         return tuple(InContext(context, one) for context, one in found if one is not None)
 
     def distributions(self) -> tuple[Distribution, ...]:
-        """Over each context, or attribute, as far as the release says it."""
         return () if self.is_empty else tuple(self._distributions())
 
     def _distributions(self) -> Iterator[Distribution]:
@@ -167,18 +140,17 @@ class Asking:
                 yield Distribution(axis.name, told, len(axis) - len(told))
 
     def _spread(self) -> list[AxisLookup]:
-        """Contexts, or attributes."""
-        if self.axes.published.domain.has_items:
-            return list(self.axes.contexts.values())
-        return list(self.axes.by_name.values())
+        if self.view.published.domain.has_items:
+            return list(self.view.contexts.values())
+        return list(self.view.by_name.values())
 
     def heat_maps(self, largest: TopList | None) -> tuple[HeatMap, ...]:
         """The largest items by each context; of attributes, the first by the second."""
         if self.is_empty:
             return ()
-        rows, *others = self.axes.by_name.values()
+        rows, *others = self.view.by_name.values()
         items, columns = _first(rows, ROWS), others[:1]
-        if self.axes.published.domain.has_items:
+        if self.view.published.domain.has_items:
             columns = self._spread()[:MOST_CONTEXTS]
         if largest is not None:
             items = [row.item for row in largest][:ROWS]
@@ -188,14 +160,7 @@ class Asking:
     def heat_map(
         self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup, *, most: int = COLUMNS
     ) -> HeatMap | None:
-        """Some values of one column by those of another; None where the release does not say.
-
-        Args:
-            rows: the column of the rows.
-            values: its values that are wanted.
-            columns: the other column.
-            most: how many of its values are shown.
-        """
+        """Some values of a column by the first ones of another; None if that is not released."""
         across = _first(columns, most)
         by_column = [self._column(rows, values, columns, one) for one in across]
         told = [one for one in by_column if one is not None]
@@ -211,9 +176,9 @@ class Asking:
         self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup, value: Value
     ) -> list[Counted] | None:
         """One column of a heat map: from estimates of all items where there are, else by sums."""
-        if columns.name in self.axes.contexts:
-            mask = self.estimator.context_mask({columns.name: columns.among([value])})
-            found = self.estimator.in_contexts(mask)
+        if columns.name in self.view.contexts:
+            mask = self.view.context_mask({columns.name: columns.among([value])})
+            found = self.view.in_contexts(mask)
             if found is not None:
                 places = rows.places_of(list(values))
                 picked = zip(*(part[places].tolist() for part in found.parts()[:4]), strict=True)
@@ -224,13 +189,13 @@ class Asking:
 
     def _sum(self, equals: Mapping[str, object]) -> Sum | None:
         try:
-            return sum_over(self.axes, self.estimator, stated_by(self.axes, None, equals))
+            return sum_over(self.view, stated_by(self.view, None, equals))
         except UsageError:  # no table has these columns: the report does without
             return None
 
     def pairs(self) -> Pairs | None:
         """The largest pairs; None where the release has none."""
-        table = self.axes.published.table("pairs")
+        table = self.view.published.table("pairs")
         if table is None:
             return None
         first, other = map(quoted, table.columns)
@@ -238,7 +203,7 @@ class Asking:
             f"SELECT {first}, {other}, count, low, high FROM release "
             f"ORDER BY count DESC, file_row_number LIMIT {PAIRS}"
         )
-        rows = tables.ask(self.axes.published.path(table), query).fetchall()
+        rows = tables.ask(self.view.published.path(table), query).fetchall()
         floor = floor_of_cells(table, table.cells)
         made = (
             Pair(item, beside, count, low, high, count > floor)

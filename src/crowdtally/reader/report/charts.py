@@ -1,4 +1,4 @@
-"""Charts."""
+"""The charts of a report, each with the table of its numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from crowdtally.reader.report.facts import Facts, Step
 from crowdtally.web.charts import PALETTE, Chart, label
 from crowdtally.web.pages import Shown, between, chance, grouped, percent, value
 
-# What all charts of a report have in common.
-
+_INK, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "accent", "other"))
 WIDTH = 270
 _ROW = 22
 LONGEST = 22
-"""Letters of a name in a drawing."""
 
 Name = Callable[[object], str]
 """How an item is shown: by its label, or as it is."""
@@ -27,8 +25,6 @@ Name = Callable[[object], str]
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart and its numbers."""
-
     chart: Chart
     numbers: tuple[Shown, ...]
     """The same as tables."""
@@ -46,13 +42,11 @@ def drawn(item: object, name: Name) -> str:
 
 
 def amount(counted: str) -> dict[str, Any]:
-    """The axis of counts: thousands as k, millions as M."""
     axis = {"tickCount": 4, "format": "~s", "labelExpr": "datum.value == 0 ? '0' : datum.label"}
     return {"type": "quantitative", "title": f"Number of {counted}", "axis": axis}
 
 
 def names(field: str) -> dict[str, Any]:
-    """The rows of a chart, in the order of the data."""
     return {"field": field, "type": "nominal", "sort": None, "title": None,
             "axis": {"ticks": False, "domain": False, "labelPadding": 6}}  # fmt: skip
 
@@ -71,7 +65,7 @@ def chart_of(
     return Chart(name, title, words, spec)
 
 
-# The heat map of a report: items by contexts, or attributes by each other.
+# Heat maps: items by contexts, or attributes by each other.
 
 _COLUMN, _NARROW = 46, 33
 """Widths in pixels: where there are few columns, and where there are many."""
@@ -79,14 +73,11 @@ _FEW = 10
 DARKEST = 0.45
 """The most that a cell is filled: its number stays readable on it."""
 _ACROSS = 8
-"""Columns of one table of the numbers."""
-_MAP_INK, _MAP_SOFT, _MAP_ACCENT = (PALETTE[name] for name in ("ink", "soft", "accent"))
 
 
 def heat_figure(
     found: HeatMap, counted: str, number: int, name: Name, top: TopList | None = None
 ) -> Figure:
-    """Items in each value of a context, darker where there are more."""
     across = [label(one, 14) for one in found.column_values]
     if len(set(across)) < len(across):
         across = [f"{place}. {one}" for place, one in enumerate(across, start=1)]
@@ -101,10 +92,10 @@ def heat_figure(
                            "domain": False}},
         },
         "layer": [
-            {"mark": {"type": "rect", "color": _MAP_ACCENT},
+            {"mark": {"type": "rect", "color": _ACCENT},
              "encoding": {"fillOpacity": {"field": "estimate", "type": "quantitative",
                           "legend": None, "scale": {"range": [0.03, DARKEST], "clamp": True}}}},
-            {"mark": {"type": "text", "color": _MAP_INK, "fontSize": 10},
+            {"mark": {"type": "text", "color": _INK, "fontSize": 10},
              "encoding": {"text": {"field": "text", "type": "nominal"}}},
         ],
     }  # fmt: skip
@@ -166,7 +157,7 @@ def _heat_numbers(found: HeatMap, title: str, name: Name) -> Iterator[Shown]:
 
 
 def short(number: float) -> str:
-    """A number of few letters, for a cell of a drawing.
+    """A short number, for a cell of a drawing.
 
     >>> short(12.3), short(1234.0), short(99_950.0), short(2.5e6), short(-0.2)
     ('12', '1.2k', '100k', '2.5M', '0')
@@ -176,11 +167,6 @@ def short(number: float) -> str:
             scaled = number / unit
             return f"{scaled:.0f}{sign}" if abs(scaled) >= 9.95 else f"{scaled:.1f}{sign}"
     return f"{round(number)}"
-
-
-# The charts of a report, each with the table of its numbers.
-
-_INK, _SOFT, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "soft", "accent", "other"))
 
 
 def steps_chart(steps: Sequence[Step]) -> Chart | None:
@@ -206,7 +192,6 @@ def steps_chart(steps: Sequence[Step]) -> Chart | None:
 
 
 def top_figure(found: TopList, name: Name) -> Figure | None:
-    """The largest items with their intervals, noisy counts and the noise floor."""
     if not found.rows:
         return None
     rows = [
@@ -253,7 +238,7 @@ def noise_warning(rows: Sequence[Any], what: str) -> str:
 
 
 def _stroke(found: TopList) -> str:
-    """What the noisy counts are, and why they can lie far from what is believed."""
+    """What the noisy counts are, and why they can be far from the estimates."""
     if all(row.count is None for row in found.rows):
         return ""
     apart = any(
@@ -266,16 +251,18 @@ def _stroke(found: TopList) -> str:
     return f" Upright stroke: the noisy count as released.{why if apart else ''}"
 
 
+def item_cells(row: Any, name: Name) -> tuple[str, str, str, str]:
+    """An item, its rank, its estimate and the interval of that."""
+    within = between(row.estimate_low, row.estimate_high)
+    return value(name(row.item)), grouped(row.rank), grouped(row.estimate), within
+
+
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
-    """A list of items with all that is known of each."""
     noisy = any(row.count is not None for row in found.rows)
     told = any(row.chance_in_top is not None for row in found.rows)
     rows = [
         (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
+            *item_cells(row, name),
             *[chance(row.chance_in_top)] * told,
             *[grouped(row.count), grouped(row.noise_std)][: 2 * noisy],
             "above" if row.above_floor else "not above",
@@ -291,7 +278,6 @@ def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
 
 
 def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
-    """How counts are spread over the values of a context."""
     total = sum(max(one.estimate, 0.0) for one in found.values)
     labels = [label(one.value, LONGEST) for one in found.values]
     if len(set(labels)) < len(labels):  # cut short, they are the same text for two values

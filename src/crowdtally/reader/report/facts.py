@@ -1,4 +1,4 @@
-"""Facts of a report (its JSON)."""
+"""The facts of a report, which are also its JSON (``docs/report.md``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from crowdtally.core.numbers import show
 from crowdtally.format import Published
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import DISTINCT, Standing, TableFacts
-from crowdtally.reader.axes import Axes
 from crowdtally.reader.describe.description import (
     belief_after,
     left_words,
@@ -27,13 +26,11 @@ from crowdtally.reader.describe.promise import beliefs
 from crowdtally.reader.describe.protection import part_words, parts_lines
 from crowdtally.reader.describe.tables import course_lines, table_lines
 from crowdtally.reader.estimates.cell_sums import TRUE
-from crowdtally.reader.estimates.estimator import Estimator, is_bounded
+from crowdtally.reader.estimates.estimator import ReleaseView, is_bounded
 from crowdtally.reader.questions.sum import Sum
 from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.answers import Asking, Distribution, HeatMap, InContext, Labels, Pairs
 from crowdtally.reader.report.levels import Level, levels
-
-# How ε was spent: the numbered steps, and the budget before and after.
 
 
 @dataclass(frozen=True)
@@ -56,10 +53,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Spent:
-    """The account of one release."""
-
     steps: tuple[Step, ...]
-    """In their order."""
     words: tuple[str, ...]
 
 
@@ -68,40 +62,26 @@ class Budget:
     """What the ledger said when the release was made: exact amounts of ε, or of ρ and δ."""
 
     before: str
-    """Spent on the dataset before."""
     charged: str
-    """By this release."""
     after: str
-    """Spent with it."""
     limit: str | None
     """What may be spent; None where no limit was set."""
     left: str | None
-    """What was left of the limit."""
     delta: str
-    """δ that was charged."""
     belief_after: str | None
     """What a belief of 50% about one person can become at most by all releases together."""
     unit: str
     """What the amounts are: ``ε``; empty where each says it."""
     words: tuple[str, ...]
-    """What is said of it."""
 
 
 def spent(published: Published) -> Spent:
-    """The steps with their shares."""
     auto, price = published.auto, published.guarantee.price
     if auto is None:
         parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
         steps = [
-            Step(
-                place,
-                name,
-                str(price * part),
-                price.field,
-                float(part),
-                part_words(published, name),
-            )
-            for place, (name, part) in enumerate(parts.items(), start=1)
+            Step(n, name, str(price * part), price.field, float(part), part_words(published, name))
+            for n, (name, part) in enumerate(parts.items(), start=1)
         ]
         return Spent(tuple(steps), tuple(parts_lines(published)))
     shares = added({one.name: auto.share(one, published.guarantee.epsilon) for one in auto.steps})
@@ -115,7 +95,6 @@ def spent(published: Published) -> Spent:
 
 
 def budget(published: Published) -> Budget:
-    """The dataset's budget, before and after."""
     charged = published.charged
     said = standing_words if charged.by_zcdp else lambda standing: show(standing.epsilon)
     own = f"ρ {show(charged.rho)}" if charged.rho is not None else said(Standing(charged.epsilon))
@@ -132,22 +111,15 @@ def budget(published: Published) -> Budget:
     )
 
 
-# How large a release is, how far its numbers may be off, and how it can be checked.
-
 UNKNOWN = "cannot be known from this release"
 NONE = "none: nothing was cut"
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One public list."""
-
     name: str
-    """The column."""
     values: int
-    """How many values it has."""
     discovered: bool
-    """Whether the release itself found them."""
 
 
 @dataclass(frozen=True)
@@ -249,15 +221,12 @@ def lost_share(whole: Sum | None) -> float | None:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that a reader can do."""
-
     command: str
     """What to type, in the folder that holds the release."""
     words: str
 
 
 def checks(published: Published) -> tuple[Check, ...]:
-    """How the release can be checked."""
     name = shlex.quote(published.folder.name or "RELEASE")
     return (
         Check(
@@ -273,8 +242,6 @@ def checks(published: Published) -> tuple[Check, ...]:
         Check("crowdtally check", "Tests noise, engine and ledger of your own installation."),
     )
 
-
-# All facts of a report as one structure, which is also its JSON (docs/report.md).
 
 SCHEMA = "crowdtally-report/1"
 """Name and version of the layout of the JSON."""
@@ -346,15 +313,8 @@ class Facts:
         return display.printable_json(self.to_dict())
 
 
-def facts_of(axes: Axes, estimator: Estimator, labels: Labels | None = None) -> Facts:
-    """The facts of a release.
-
-    Args:
-        axes: the release and its lists.
-        estimator: its estimates.
-        labels: names of items, from a public catalogue.
-    """
-    published, asking = axes.published, Asking(axes, estimator)
+def facts_of(view: ReleaseView, labels: Labels | None = None) -> Facts:
+    published, asking = view.published, Asking(view)
     promised, whole, largest = published.guarantee, asking.whole(), asking.top()
     tops = asking.tops() if largest is None else ()
     pairs = asking.pairs()

@@ -1,7 +1,7 @@
 """The words of a report, level by level, in the order in which each rests on the next.
 
 The order is that of NIST SP 800-226: the guarantee itself, what can undermine it, what it rests on.
-Sentences about a release come from ``describing``; here are those about whoever made it, which no
+Sentences about a release come from ``describe``; here are those about its curator, which no
 release can know.
 """
 
@@ -12,14 +12,8 @@ from dataclasses import dataclass
 
 from crowdtally.format import Published
 from crowdtally.format.manifest import AUTO, STATED, UNCUT
+from crowdtally.reader.describe import promise
 from crowdtally.reader.describe.description import Section
-from crowdtally.reader.describe.promise import (
-    accuracy_lines,
-    promise_lines,
-    public_lines,
-    remark_lines,
-    unprotected_lines,
-)
 from crowdtally.reader.describe.protection import bounding_lines, exactness_line, noise_lines
 from crowdtally.reader.describe.tables import declared_lines, subject_line
 from crowdtally.reader.describe.words import statement, who, whom_lines
@@ -37,19 +31,18 @@ class Level:
 
 
 def levels(published: Published) -> tuple[Level, ...]:
-    """The three levels, from the promise down to the records."""
     known = (subject_line(published), *declared_lines(published))
     return (
         _level(
             "guarantee",
             "The guarantee",
             "What is promised to each person in the data, whatever anyone else knows or does.",
-            ("odds", "What ε means as odds", promise_lines(published)),
-            ("remark", "A remark on so large an ε", remark_lines(published)),
+            ("odds", "What ε means as odds", promise.promise_lines(published)),
+            ("remark", "A remark on so large an ε", promise.remark_lines(published)),
             ("unit", "Who is protected, and what is compared", whom_lines(published)),
             ("bounded", "What one person counts at most", bounding_lines(published)),
-            ("public", "What was taken as public", public_lines(published)),
-            ("not_covered", "What is not covered", unprotected_lines(published)),
+            ("public", "What was taken as public", promise.public_lines(published)),
+            ("not_covered", "What is not covered", promise.unprotected_lines(published)),
         ),
         _level(
             "undermining",
@@ -60,7 +53,7 @@ def levels(published: Published) -> tuple[Level, ...]:
             ("side_channels", "Side channels", _SIDE_CHANNELS),
             ("storage", "Storage and access", _STORAGE),
             ("trust", "Whom one has to trust", _trust(published)),
-            ("accuracy", "Usefulness and bias", accuracy_lines(published)),
+            ("accuracy", "Usefulness and bias", promise.accuracy_lines(published)),
         ),
         _level(
             "resting",
@@ -127,7 +120,6 @@ def _trust(published: Published) -> Iterator[str]:
 
 
 def _to_say(published: Published) -> Iterator[str]:
-    """Questions that a release has no answer to."""
     person = who(published)
     yield "Who is in the data and who is missing; from when to when it was collected, and by whom."
     yield "On which legal ground it was collected, what people were told, and whether they agreed."

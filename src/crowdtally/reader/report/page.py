@@ -1,4 +1,4 @@
-"""HTML and PDF."""
+"""The report as a page in one file, without scripts, or as a PDF."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from crowdtally.reader.report.charts import Name, figures, noise_warning, steps_
 from crowdtally.reader.report.facts import Facts, Step, TableSize
 from crowdtally.web.pages import Shown, between, grouped, rendered, value
 
-# The report as a page: facts, charts and tables in one file, without scripts.
-
 _PACKAGE = "crowdtally.reader.report"
 _LETTERS = {kind.field: kind.letter for kind in (Epsilon, Rho)}
 
@@ -27,11 +25,8 @@ def page(
 ) -> str:
     """The page.
 
-    Args:
-        facts: of a release.
-        fixed_colours: for programs that know no variables in drawings.
-        home: the address of the site that the page is a part of, where it is one.
-        stylesheet: the address of the style sheet, where it does not stand inside the page.
+    ``fixed_colours`` is for programs that know no variables in drawings, ``home`` the address of
+    the site that the page is a part of, ``stylesheet`` that of a style sheet outside the page.
     """
     beside = {} if stylesheet is None else {"stylesheet": stylesheet}
     name, of = named(facts), facts.dataset
@@ -57,8 +52,6 @@ def page(
 
 
 def named(facts: Facts) -> Name:
-    """How items are shown: by their labels, where they have any."""
-
     def name(item: object) -> str:
         found = facts.labels.get(str(item))
         return str(item) if found is None else f"{found} ({item})"
@@ -67,7 +60,6 @@ def named(facts: Facts) -> Name:
 
 
 def where_words(context: Mapping[str, object]) -> str:
-    """In which contexts, after a comma."""
     return ", " + ", ".join(f"{value(one, 40)} = {value(at, 40)}" for one, at in context.items())
 
 
@@ -96,7 +88,6 @@ def _cost_head(paid: Sequence[Step | TableSize]) -> str:
 
 
 def _costs(paid: Sequence[Step | TableSize]) -> list[str]:
-    """What each cost, with its letter where not all are in one."""
     mixed = len({one.paid_in for one in paid}) > 1
     return [f"{_LETTERS[one.paid_in]} {one.cost}" if mixed else one.cost for one in paid]
 
@@ -146,7 +137,6 @@ def _tables(facts: Facts) -> Shown:
 
 
 def pairs_table(facts: Facts, name: Name) -> Shown | None:
-    """The largest pairs; None where there are none."""
     found = facts.pairs
     if found is None:
         return None
@@ -165,19 +155,11 @@ def pairs_table(facts: Facts, name: Name) -> Shown | None:
     )
 
 
-# A report is written whole or not at all, and never over a file that is there.
-
 SUFFIXES = (".html", ".json", ".pdf")
-"""What a file's name may end in."""
 
 
 def write(facts: Facts, path: str | os.PathLike[str]) -> Path:
-    """Write the report; the file's ending says as what.
-
-    Args:
-        facts: of a release.
-        path: a new file: ``.html``, ``.json`` or ``.pdf``.
-    """
+    """Write the report to a new file, ``.html``, ``.json`` or ``.pdf``."""
     target = Path(path)
     check_target(target)
     write_new(target, _content(facts, target.suffix.lower()))
@@ -203,7 +185,6 @@ def _content(facts: Facts, suffix: str) -> bytes:
 
 
 def pdf(facts: Facts) -> bytes:
-    """The report on paper, by WeasyPrint."""
     needs("weasyprint", "a report as PDF", "pdf")
     import weasyprint
 

@@ -1,11 +1,12 @@
-"""Addresses and answers."""
+"""The server of pages: its addresses and answers, and ``crowdtally serve``."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -36,14 +37,11 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 
-# The explorer as an application: addresses, and what answers them.
-
 FORMATS = {
     ".json": "application/json",
     ".csv": "text/csv; charset=utf-8",
     ".parquet": "application/vnd.apache.parquet",
 }
-"""What an answer can be downloaded as."""
 PICTURE = ".svg"
 _PICTURE_POLICY = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -59,14 +57,12 @@ class Explorer:
     shelf: Shelf
     pages: Pages
     work: Work
-    """Where questions are worked on."""
 
     @classmethod
     def of(cls, shelf: Shelf) -> Explorer:
         return cls(shelf, Pages(shelf, VIEWS), Work())
 
     def app(self, hosts: Hosts) -> Gate:
-        """The application, behind its gate."""
         from starlette.routing import Route, Router
 
         routes = [
@@ -95,7 +91,7 @@ class Explorer:
         numerals = of_reader(request.headers.get("accept-language", ""))
 
         def work() -> Response:
-            with written_as(numerals), _Refusing(self._folders):
+            with written_as(numerals), _refusing(self._folders):
                 return task()
 
         return await self.work.run(work)
@@ -203,45 +199,33 @@ def _no_page(name: str) -> str:
 
 
 def _nothing_asked(request: Request) -> None:
-    """Refuse parameters where there are none."""
     try:
         Asked.of(request.url.query, ())
     except UsageError as error:
         raise Refused(400, str(error)) from None
 
 
-class _Refusing:
-    """Context manager: what is wrong with a question becomes a page that says so.
+@contextmanager
+def _refusing(folders: Mapping[str, str]) -> Iterator[None]:
+    """Refuse what is wrong with a question; messages have names instead of ``folders``."""
 
-    Args:
-        folders: what messages say instead of each.
-    """
-
-    def __init__(self, folders: Mapping[str, str]) -> None:
-        self._folders = folders
-
-    def _words(self, error: BaseException) -> str:
+    def refused(status: int, error: Exception, advice: str = "") -> Refused:
         found = str(error)
-        for folder, name in self._folders.items():
+        for folder, name in folders.items():
             found = found.replace(folder, name)
-        return found
+        return Refused(status, f"{found}{advice}")
 
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        match error:
-            case TooMuchError():
-                raise Refused(422, self._words(error)) from None
-            case UsageError():
-                raise Refused(400, self._words(error)) from None
-            case InputError():  # a file was damaged, or is gone
-                raise Refused(
-                    410,
-                    f"{self._words(error)} Put the folder right and load the page again, or serve "
-                    "what is there now anew.",
-                ) from None
-            case CrowdtallyError() | MemoryError() | OSError():
-                raise Refused(409, "The machine could not do it now: try again.") from None
+    try:
+        yield
+    except TooMuchError as error:
+        raise refused(422, error) from None
+    except UsageError as error:
+        raise refused(400, error) from None
+    except InputError as error:  # a file was damaged, or is gone
+        advice = " Put the folder right and load the page again, or serve what is there now anew."
+        raise refused(410, error, advice) from None
+    except (CrowdtallyError, MemoryError, OSError):
+        raise Refused(409, "The machine could not do it now: try again.") from None
 
 
 def _about(opened: Opened) -> dict[str, str]:
@@ -278,8 +262,6 @@ def _drawn(chart: Any) -> Response:
     return Response(drawing(chart), media_type="image/svg+xml", headers=_PICTURE_POLICY)
 
 
-# ``crowdtally serve``: releases as pages on this machine, until somebody stops it.
-
 HOST, PORT = "127.0.0.1", 8765
 MEMORY = "1GB"
 """What questions to tables may have together."""
@@ -305,14 +287,14 @@ def serve(
         host: where to listen; other machines reach anything but a loopback address.
         port: 0 for any that is free.
         names: further names by which browsers reach it, such as that of a proxy before it.
-        ready: is told the address once pages are answered.
-        tell: is told what to know beforehand.
+        ready: is called with the address once pages are answered.
+        tell: is called with warnings beforehand.
     """
     for package in ("starlette", "uvicorn", "jinja2", "vl_convert", "babel"):
         needs(package, "a server of pages", "web")
     if not releases:
         raise UsageError("name at least one release: crowdtally serve RELEASE.")
-    Hosts.of(host, port, names)  # a name that is none is told before anything listens
+    Hosts.of(host, port, names)  # refuses a wrong name before anything listens
     tables.hold_memory(MEMORY)
     listening = bound(host, port)
     try:

@@ -1,4 +1,4 @@
-"""Items, sums, map."""
+"""Views of items: search, one item, sums, and the map."""
 
 from __future__ import annotations
 
@@ -19,21 +19,12 @@ from crowdtally.reader.questions.top import top_in
 from crowdtally.reader.questions.top_list import TopItem, TopList
 from crowdtally.reader.report.answers import Asking, Distribution, HeatMap
 from crowdtally.reader.report.charts import Figure, heat_figure, short, spread_figure
+from crowdtally.reader.server import view as shared
 from crowdtally.reader.server.parameters import FEW, Asked, Parameter, choices, texts
 from crowdtally.reader.server.releases import LONGEST_SEARCH, Opened, folded, searched
-from crowdtally.reader.server.view import (
-    MOST_ROWS,
-    PAGE,
-    View,
-    has_items,
-    how_many,
-    item_table,
-    paging,
-)
+from crowdtally.reader.server.view import MOST_ROWS, PAGE, View, has_items
 from crowdtally.web.charts import Chart
 from crowdtally.web.pages import between, grouped, value
-
-# Search, and the page of one item.
 
 _Q = Parameter(
     "q", "Words: parts of an item's name or label, without accents or cases.", {"type": "string"}
@@ -49,11 +40,8 @@ _MOST = 24
 def _matching(opened: Opened, asked: Asked, first: int, count: int) -> TopList:
     source, text = opened.source, asked.text("q", "") or ""
     places = np.array(opened.index.found(text, first, count), dtype=np.int64)
-    found = top_in(source.axes, source.estimator, max(count, 1), {}, only=places)
-    if source.labels is not None:
-        found = found.with_labels(source.labels)
-    rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
-    return replace(found, rows=rows)
+    found = top_in(source.view, max(count, 1), {}, only=places)
+    return shared.ranked_from(first, source.labelled(found))
 
 
 def _search_answer(opened: Opened, asked: Asked) -> TopList:
@@ -70,9 +58,9 @@ def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         found = replace(listed, rows=listed.rows[:PAGE])
     return {
         "found": None if found is None or not found.rows else
-        item_table(opened, found, "found, the largest first"),
+        shared.item_table(opened, found, "found, the largest first"),
         "contexts": [] if not text else list(_values(opened, text)),
-        "paging": paging(asked, number, more),
+        "paging": shared.paging(asked, number, more),
         "items": len(opened.item),
         "download": asked.query(k=PAGE),
     }  # fmt: skip
@@ -81,7 +69,7 @@ def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 def _values(opened: Opened, text: str) -> list[tuple[str, str]]:
     """Values of contexts that have the text, each with the address of its list."""
     words, found = searched(text), list[tuple[str, str]]()
-    for axis in opened.source.axes.contexts.values():
+    for axis in opened.source.view.contexts.values():
         for one in axis.axis.values[:10_000].tolist():
             name = folded(f"{axis.name} {one}"[:LONGEST_SEARCH])
             if all(word in name for word in words):
@@ -97,7 +85,7 @@ SEARCH = View(
     _search_page,
     (_Q, _PAGE),
     _search_answer,
-    (_Q, how_many(), _PAGE),
+    (_Q, shared.how_many(), _PAGE),
     schema_of(TopItem, many=True),
     None,
     has_items,
@@ -130,7 +118,7 @@ def _item_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     source = opened.source
     try:
         only = np.array([place], dtype=np.int64)
-        listed = top_in(source.axes, source.estimator, 1, {}, only=only)
+        listed = top_in(source.view, 1, {}, only=only)
     except UsageError:  # lists in contexts alone
         listed = None
     named = _plain(opened.item.axis.values[place])
@@ -146,12 +134,11 @@ def _item_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 
 def _spreads(opened: Opened, place: int) -> list[Figure]:
-    """How the item is spread over each context."""
     named, counted = _plain(opened.item.axis.values[place]), opened.source.published.counted
 
     def make() -> list[Distribution]:
-        asking = Asking(opened.source.axes, opened.source.estimator)
-        axes = opened.source.axes.contexts.values()
+        asking = Asking(opened.source.view)
+        axes = opened.source.view.contexts.values()
         maps = ((axis, asking.heat_map(opened.item, [named], axis, most=_MOST)) for axis in axes)
         return [
             Distribution(axis.name, found.cells[0], found.columns_left_out)
@@ -159,7 +146,7 @@ def _spreads(opened: Opened, place: int) -> list[Figure]:
             if found is not None
         ]
 
-    spreads = opened.remember(("spreads", place), make)  # numbers: each reader writes them anew
+    spreads = opened.kept.get(("spreads", place), make)  # numbers: each reader writes them anew
     return [spread_figure(one, counted, number) for number, one in enumerate(spreads)]
 
 
@@ -182,8 +169,6 @@ ITEM = View(
     has_items,
 )
 
-# Sums over ranges and subsets, and the map whose cells lead to them.
-
 _WHERE = Parameter(
     "where",
     "A condition, such as day = 'Friday' and age between 30 and 40; as in `crowdtally sum`.",
@@ -194,23 +179,21 @@ _FROM = texts("from", "COLUMN=VALUE: from this value on, in the order of the lis
 _TO = texts("to", "COLUMN=VALUE: up to this value, which is included.")
 _SHADES = 9
 ROWS, COLUMNS = 20, 24
-"""Of a map."""
 
 
 def _sum_answer(opened: Opened, asked: Asked) -> Sum:
     opened.wait()
     source = opened.source
-    parts = [stated_by(source.axes, asked.text("where"), asked.pairs("value"), source.labels)]
+    parts = [stated_by(source.view, asked.text("where"), asked.pairs("value"), source.labels)]
     starts, ends = _ends(asked, "from"), _ends(asked, "to")
     parts += [
-        range_of(source.axes, name, starts.get(name), ends.get(name))
+        range_of(source.view, name, starts.get(name), ends.get(name))
         for name in dict.fromkeys([*starts, *ends])
     ]
-    return sum_over(source.axes, source.estimator, all_of(parts))
+    return sum_over(source.view, all_of(parts))
 
 
 def _ends(asked: Asked, name: str) -> dict[str, str]:
-    """The end of a range in each column."""
     found = asked.pairs(name)
     for column, values in found.items():
         if len(values) > 1:
@@ -220,8 +203,6 @@ def _ends(asked: Asked, name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Ends:
-    """What a form offers as the ends of a range."""
-
     name: str
     """The column, as it is shown."""
     column: str
@@ -239,7 +220,7 @@ def _sum_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 def _sum_form(opened: Opened, asked: Asked) -> dict[str, Any]:
     # The columns of the tables, items last: a form begins with what has few values.
-    axes = sorted(opened.source.axes.by_name.values(), key=len)
+    axes = sorted(opened.source.view.by_name.values(), key=len)
     values = asked.pairs("value")
     few = [axis for axis in axes if len(axis) <= FEW]
     starts, ends = _ends(asked, "from"), _ends(asked, "to")
@@ -270,7 +251,6 @@ def _offered(axis: AxisLookup, starts: dict[str, str], ends: dict[str, str]) -> 
 
 
 def _facts(found: Sum) -> list[tuple[str, str]]:
-    """What is known of a sum, for people."""
     told = [
         ("Estimate", f"{grouped(found.estimate)} {found.counted}"),
         ("95% interval", between(found.estimate_low, found.estimate_high)),
@@ -303,16 +283,11 @@ _COLUMNS = Parameter("columns", "The context, or attribute, of the columns.", {"
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a map."""
-
     text: str
-    """Its estimate, short."""
     words: str
     """The same with its interval, for those who point at it or hear it."""
     shade: int
-    """How dark, from 0 on."""
     link: str
-    """The sum that it is."""
 
 
 def _heat_map(opened: Opened, asked: Asked) -> HeatMap:
@@ -325,14 +300,14 @@ def _heat_map(opened: Opened, asked: Asked) -> HeatMap:
         raise UsageError(f"no column {name[:60]!r} has a map. {did_you_mean(name[:60], told)}")
 
     def make() -> HeatMap | None:
-        asking = Asking(source.axes, source.estimator)
-        rows = next(iter(source.axes.by_name.values()))
+        asking = Asking(source.view)
+        rows = next(iter(source.view.by_name.values()))
         largest = asking.top() if source.has_items else None
         first: list[Any] = rows.axis.values[:ROWS].tolist()
         values = first if largest is None else [row.item for row in largest][:ROWS]
         return asking.heat_map(rows, values, axis, most=COLUMNS)
 
-    found = opened.remember(("map", name), make)
+    found = opened.kept.get(("map", name), make)
     if found is None:
         raise UsageError(
             f"this release does not say how its counts are spread over {name!r}: ask for sums."
@@ -344,8 +319,8 @@ def _across(opened: Opened) -> list[AxisLookup]:
     """What the columns of a map may be: contexts; of attributes, all but the first."""
     source = opened.source
     if source.published.domain.has_items:
-        return list(source.axes.contexts.values())
-    return list(source.axes.by_name.values())[1:]
+        return list(source.view.contexts.values())
+    return list(source.view.by_name.values())[1:]
 
 
 def _map_page(opened: Opened, asked: Asked) -> dict[str, Any]:

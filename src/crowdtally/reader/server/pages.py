@@ -1,4 +1,4 @@
-"""Facts to pages; OpenAPI."""
+"""Pages from facts, and the description of what programs can ask (OpenAPI)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 
-# Facts become pages: the menu, the state of the estimates, and what every page says.
-
 HIDDEN = frozenset(["item"])
 """Views that other pages lead to, and no menu."""
 
@@ -37,7 +35,6 @@ HIDDEN = frozenset(["item"])
 class Pages:
     shelf: Shelf
     views: Sequence[View]
-    """What can be looked at."""
 
     @cached_property
     def _render(self) -> Callable[..., str]:
@@ -56,13 +53,11 @@ class Pages:
         return HTMLResponse(text, status)
 
     def refusal(self, refused: Refused, path: str) -> Response:
-        """The page that says why there is no other."""
         if not gate.wants_json(path):
             refused.words = for_readers(refused.words)
         return gate.refusal(refused, path, stylesheet=gate.address("style.css"))
 
     def first(self) -> Response:
-        """The list of releases."""
         rows = [
             (one, one.title, _promised(one.source.published.guarantee), one.release.withdrawn)
             for one in self.shelf
@@ -112,52 +107,42 @@ class Pages:
         }  # fmt: skip
 
     def report(self, opened: Opened) -> str:
-        """The report, with numbers as the reader writes them."""
-        return opened.remember(
+        return opened.kept.get(
             ("report", current()),
             lambda: report_page(opened.facts, home="./", stylesheet=gate.address("style.css")),
         )
 
 
 def _promised(guarantee: Guarantee) -> str:
-    """What is promised, as odds, and how rarely it is not."""
     rarely = f", but for a chance of {show(guarantee.delta)}" if guarantee.delta else ""
     return f"{odds_words(guarantee.epsilon)}{rarely}"
 
 
-# The description of what programs can ask (OpenAPI 3.1), made from the views themselves.
+# OpenAPI 3.1, made from the views themselves.
 
+_TEXT = {"type": "string"}
 _PROBLEM = {
     "type": "object",
-    "properties": {
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
+    "properties": {"title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
     "required": ["title", "status", "detail"],
 }
 _STATUSES = (400, 404, 405, 409, 410, 414, 421, 422, 429)
+_SERVED = dict.fromkeys(("name", "title", "id", "epsilon", "delta"), _TEXT)
 LISTED = {
     "type": "array",
     "items": {
         "type": "object",
         "properties": {
-            "name": {"type": "string"},
-            "title": {"type": "string"},
-            "id": {"type": "string"},
-            "epsilon": {"type": "string"},
-            "delta": {"type": "string"},
+            **_SERVED,
             "estimates": {"type": "string", "enum": ["computing", "ready", "failed"]},
         },
-        "required": ["name", "title", "id", "epsilon", "delta", "estimates"],
+        "required": [*_SERVED, "estimates"],
         "additionalProperties": False,
     },
 }
-"""The schema of the list of releases."""
 
 
 def description(shelf: Shelf, views: Sequence[View]) -> dict[str, Any]:
-    """All that programs can ask this server."""
     return {
         "openapi": "3.1.0",
         "info": {

@@ -1,4 +1,4 @@
-"""Query parameters and forms."""
+"""Query parameters, declared once for pages, JSON and OpenAPI; and forms that offer them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.reader.axes import AxisLookup
 from crowdtally.web.pages import value as shown_value
 
-# What an address asks: parameters that are declared once, for pages, for JSON and for OpenAPI.
-
 MOST_FIELDS = 400
-"""Parameters of one address."""
 LONGEST_SHOWN = 60
 """Letters of a parameter that a message repeats."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of an address."""
-
     name: str
     words: str
     schema: Mapping[str, Any]
@@ -31,17 +26,15 @@ class Parameter:
 
     @property
     def several(self) -> bool:
-        """Whether it may stand several times."""
         return self.schema.get("type") == "array"
 
 
 def texts(name: str, words: str) -> Parameter:
-    """A parameter that may stand several times."""
     return Parameter(name, words, {"type": "array", "items": {"type": "string"}})
 
 
 class Asked:
-    """The parameters of one request; what nobody declared is refused.
+    """The parameters of one request; unknown ones are refused.
 
     >>> known = [Parameter("k", "", {"type": "integer"})]
     >>> Asked.of("k=5", known).whole("k", 10, most=100)
@@ -66,7 +59,6 @@ class Asked:
 
     @classmethod
     def of(cls, query: str, known: Sequence[Parameter]) -> Asked:
-        """Those of an address, behind its question mark."""
         try:
             pairs = parse_qsl(
                 query, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
@@ -109,7 +101,7 @@ class Asked:
         return text
 
     def pairs(self, name: str) -> dict[str, list[str]]:
-        """``COLUMN=VALUE`` each: the values that each column shall have."""
+        """``COLUMN=VALUE`` each: the values of each column."""
         found: dict[str, list[str]] = {}
         for text in self.texts(name):
             column, equals, value = text.partition("=")
@@ -122,10 +114,9 @@ class Asked:
         return found
 
     def query(self, **changed: object) -> str:
-        """The same question as the end of an address, with other values of some parameters.
+        """The same question as the end of an address, with some parameters changed.
 
-        Args:
-            changed: by name; None leaves one out, a list gives it several times.
+        None leaves one out, a list gives it several times.
         """
         kept = {name: values for name, values in self._found.items() if name not in changed}
         for name, value in changed.items():
@@ -134,7 +125,7 @@ class Asked:
         return urlencode([(name, one) for name, values in kept.items() for one in values])
 
 
-# Forms in which values of contexts are ticked: what they offer, and what is ticked.
+# Forms in which values of contexts are ticked.
 
 FEW = 31
 """Values that are ticked one by one; more are a list, and very many are typed."""
@@ -151,15 +142,11 @@ class Option:
 
 @dataclass(frozen=True)
 class Choice:
-    """The values of one column."""
-
     name: str
-    """The column, as it is shown."""
     column: str
     options: tuple[Option, ...]
     """Its values in the order of the list; where they are typed, those that were asked for."""
     kind: str
-    """``ticks``, ``list`` or ``typed``."""
 
     @property
     def chosen(self) -> list[Option]:
@@ -167,7 +154,6 @@ class Choice:
 
 
 def choices(axes: Iterable[AxisLookup], asked: Mapping[str, list[str]]) -> list[Choice]:
-    """What a form offers of each column."""
     return [_choice(axis, asked.get(axis.name, [])) for axis in axes]
 
 
@@ -182,7 +168,7 @@ def _choice(axis: AxisLookup, wanted: list[str]) -> Choice:
 
 
 def where_words(asked: Mapping[str, list[str]], most: int = 4) -> str:
-    """Where somebody looks: ``day = Saturday or Sunday``; empty for everywhere.
+    """The contexts of a question: ``day = Saturday or Sunday``; empty for all.
 
     >>> where_words({"day": ["Saturday", "Sunday"]})
     'day = Saturday or Sunday'
@@ -195,7 +181,7 @@ def where_words(asked: Mapping[str, list[str]], most: int = 4) -> str:
     return ", ".join(parts)
 
 
-# Words of refusals for people who click: the same sentences tell others what to type.
+# Messages tell what to type; for people who click, they are reworded.
 
 _CLICKED = (
     (r",? with --context \S+=VALUE(?: --context \S+=VALUE)*(?: \(in Python [^()]*\))?",

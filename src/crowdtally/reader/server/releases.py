@@ -1,4 +1,4 @@
-"""Served releases: opened, watched, cached, searched."""
+"""Served releases: opened, watched, cached and searched."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from crowdtally.core import files
 from crowdtally.core.deadline import Patience, having, stoppable
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.format import Published
-from crowdtally.reader.axes import AxisLookup
-from crowdtally.reader.estimates.cell_sums import Ints
+from crowdtally.reader.axes import AxisLookup, Ints
 from crowdtally.reader.page_parts import Source
 from crowdtally.reader.questions.top import item_axis
 from crowdtally.reader.release import Release
@@ -32,8 +31,7 @@ from crowdtally.reader.report.facts import Facts
 from crowdtally.web.gate import Refused
 from crowdtally.web.pages import value
 
-# Whether a release that is served is still the one that was opened.
-
+_Found = TypeVar("_Found")
 _Identity = tuple[tuple[int, ...], ...]
 
 
@@ -74,26 +72,21 @@ def _gone(path: os.PathLike[str]) -> InputError:
     return InputError(f"{str(path)!r} is gone, or cannot be read any more.")
 
 
-# Answers that were given before: the last few, since a release does not change.
-
 MOST = 256
-"""Answers that are kept."""
 
 
 class Kept:
-    """The answers that were asked for last."""
-
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._lock = threading.Lock()
         self._found: OrderedDict[object, Any] = OrderedDict()
 
-    def get(self, key: object, make: Callable[[], Any]) -> Any:
-        """The answer of a question; made where it is not kept."""
+    def get(self, key: object, make: Callable[[], _Found]) -> _Found:
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)
-                return self._found[key]
+                found: _Found = self._found[key]
+                return found
         made = make()
         with self._lock:
             self._found[key] = made
@@ -102,10 +95,9 @@ class Kept:
         return made
 
 
-# A search over names of items: text without accents and cases, the largest items first.
+# Search names of items, without accents and cases.
 
 MOST_WORDS = 8
-"""Words of one search."""
 LONGEST_SEARCH = 200
 """Letters of a search that are read, and of a name that are searched."""
 
@@ -140,12 +132,7 @@ class Index:
 
     @classmethod
     def of(cls, names: Sequence[str], order: NDArray[np.int64]) -> Index:
-        """The index.
-
-        Args:
-            names: of all items, in the order of the list.
-            order: the items' places, the largest item first.
-        """
+        """Index names, which are in the order of the list; ``order`` has the largest item first."""
         database = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": "1GB"})
         texts = np.array([folded(one[:LONGEST_SEARCH]) for one in names], dtype=object)
         columns = {"place": order.astype(np.int64), "folded": texts[order]}
@@ -155,13 +142,7 @@ class Index:
         return cls(database)
 
     def found(self, text: str, first: int, count: int) -> list[int]:
-        """The places of the items whose names have all words of a text.
-
-        Args:
-            text: what was typed.
-            first: how many of them are passed over.
-            count: how many are wanted.
-        """
+        """The places of items whose names have all words of a text, after the ``first`` ones."""
         words = searched(text)
         if not words:
             return []
@@ -172,13 +153,10 @@ class Index:
             return [place for (place,) in cursor.execute(query, words).fetchall()]
 
 
-# A release that is served: opened once, its estimates made behind the first page.
-
 COMPUTING, READY, FAILED = "computing", "ready", "failed"
 """The state of what is made behind the first page."""
 PATIENCE = 1.5
 """Seconds that a program's question waits for it."""
-_Found = TypeVar("_Found")
 
 
 @dataclass(eq=False)
@@ -186,16 +164,12 @@ class Opened:
     """A release under its name in addresses, and what is worked out from it once."""
 
     name: str
-    """In addresses."""
     release: Release
-    """The release, with its labels."""
     state: str = COMPUTING
-    """Of the estimates."""
     _ready: threading.Event = field(default_factory=threading.Event)
     _index: Index | None = None
     _facts: Facts | None = None
     kept: Kept = field(default_factory=Kept)
-    """Answers that were given before."""
 
     def __post_init__(self) -> None:
         self._served_withdrawn = self.release.withdrawn is not None
@@ -212,7 +186,6 @@ class Opened:
 
     @property
     def is_ready(self) -> bool:
-        """Whether estimates are there."""
         return self.state == READY
 
     def prepare(self) -> None:
@@ -222,13 +195,13 @@ class Opened:
                 self._index = self._made_index()
             self._facts = self.source.facts()
             self.state = READY
-        except Exception:  # whoever asks is told why, by the question itself
+        except Exception:  # a question fails again, and says why
             self.state = FAILED
         finally:
             self._ready.set()
 
     def _made_index(self) -> Index:
-        believed, size = self.source.estimator.items, len(self.item)
+        believed, size = self.source.view.items, len(self.item)
         order: Ints = np.arange(size)
         if believed is not None and len(believed.believed) == size:
             order = np.argsort(-believed.believed.mean, kind="stable")
@@ -236,15 +209,10 @@ class Opened:
 
     @cached_property
     def item(self) -> AxisLookup:
-        return item_axis(self.source.axes)
+        return item_axis(self.source.view)
 
     def look(self) -> None:
-        """Refuse where it was called back or damaged since it was opened.
-
-        Raises:
-            Refused: it was withdrawn.
-            InputError: a file of it was changed, replaced or taken away.
-        """
+        """Refuse a release that was withdrawn, changed or removed since it was opened."""
         note = self.release.withdrawn
         if note is not None and not self._served_withdrawn:
             raise Refused(
@@ -255,11 +223,7 @@ class Opened:
         self._watched.check()
 
     def wait(self) -> None:
-        """Wait a moment for what is made behind the first page.
-
-        Raises:
-            Refused: it is not there yet.
-        """
+        """Wait a moment for the estimates; refuse the question if they are not there yet."""
         if not self._ready.wait(PATIENCE):
             raise Refused(
                 409,
@@ -269,7 +233,6 @@ class Opened:
 
     @property
     def index(self) -> Index:
-        """The search."""
         self.wait()
         if not self.source.has_items:
             raise UsageError("this release has no items to search.")
@@ -284,16 +247,8 @@ class Opened:
             self._facts = self.source.facts()
         return self._facts
 
-    def remember(self, key: object, make: Callable[[], _Found]) -> _Found:
-        """An answer, made once as long as it is asked again."""
-        found: _Found = self.kept.get(key, make)
-        return found
-
-
-# The releases that are served, each under a name of its own in addresses.
 
 LONGEST_NAME = 60
-"""Letters of a name."""
 _GRACE = 5.0
 """Seconds that what is being made has to end."""
 
@@ -333,11 +288,7 @@ class Shelf:
         return found
 
     def prepare(self, then: Callable[[Opened], object]) -> None:
-        """Make what each release needs, one after the other, behind the first pages.
-
-        Args:
-            then: is done once the estimates of one are there.
-        """
+        """Make what each release needs, one after the other; ``then`` is called with each."""
 
         def work() -> None:
             with having(self._patience):
@@ -345,21 +296,20 @@ class Shelf:
                     one.prepare()
                 for one in self:
                     if one.is_ready:
-                        with suppress(Exception):  # whoever asks is told why
+                        with suppress(Exception):  # a question fails again, and says why
                             then(one)
 
         self._preparing = threading.Thread(target=work, name="estimates", daemon=True)
         self._preparing.start()
 
     def close(self) -> None:
-        """Stop what is being made, so that the program ends without it."""
         self._patience.end()
         if self._preparing is not None:
             self._preparing.join(_GRACE)
 
 
 def slug(folder: Path) -> str:
-    """A folder's name as it stands in an address.
+    """A folder's name as a part of an address.
 
     >>> slug(Path("/data/Visits 2026 (new)")), slug(Path("Über")), slug(Path("/"))
     ('visits-2026-new', 'ber', 'release')

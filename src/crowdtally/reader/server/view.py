@@ -1,4 +1,4 @@
-"""View; tables; compare."""
+"""What a view is, tables with links, and the comparison of two releases."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.answers.columns import schema_of
 from crowdtally.reader.changes.changes import OF, Change, ChangeList
 from crowdtally.reader.changes.changes import changes as compare
-from crowdtally.reader.page_parts import special_numbers
-from crowdtally.reader.questions.recommendations import POPULAR, Recommendations
 from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.charts import top_numbers
 from crowdtally.reader.server.parameters import Asked, Parameter, choices, texts, where_words
 from crowdtally.reader.server.releases import Opened, Shelf
 from crowdtally.web.charts import Chart
-from crowdtally.web.pages import Shown, between, chance, grouped, value
-
-# A view: what it can be asked, and its answer as a page, for programs and as a picture.
+from crowdtally.web.pages import Shown, between, grouped, value
 
 PAGE = 50
-"""Rows of one page."""
 MOST_ROWS = 1000
 """Rows that one question may ask for, and that pages of a ranking reach."""
 
@@ -53,23 +48,17 @@ class View:
     name: str
     """In its address, and of its template."""
     title: str
-    """In the menu."""
     words: str
     """What it tells, for programs that ask."""
     page: Callable[[Opened, Asked], dict[str, Any]]
-    """Facts of its template."""
     parameters: tuple[Parameter, ...] = ()
-    """What a page may be asked."""
     answer: Callable[[Opened, Asked], AnswerTable] | None = None
     """The answer for programs: JSON, CSV and Parquet."""
     asks: tuple[Parameter, ...] = ()
-    """What programs may ask."""
     schema: Mapping[str, Any] | None = None
-    """Of the JSON."""
     picture: Callable[[Opened, Asked], Chart | None] | None = None
     """The chart of a page; None where there is nothing to draw."""
     is_there: Callable[[Opened], bool] = lambda opened: True
-    """Whether a release has such a page."""
     form: Callable[[Opened, Asked], dict[str, Any]] | None = None
     """Facts of its form, which stays where a question is refused."""
     early: bool = False
@@ -80,27 +69,9 @@ def has_items(opened: Opened) -> bool:
     return opened.source.has_items
 
 
-def is_raw(asked: Asked) -> bool:
-    """Whether noisy counts alone are wanted."""
-    return asked.choice("raw", ("no", "yes")) == "yes"
-
-
-# Tables of the explorer: those of lists, with links to items and to other orders and pages.
-
-
-@dataclass(frozen=True)
-class Sorting:
-    by: str
-    raw: bool
-    """Whether noisy counts alone decide."""
-
-
 @dataclass(frozen=True)
 class Paging:
-    """Where one is among the pages of a list."""
-
     number: int
-    """Which page, from 1."""
     before: str
     """The address of the one before; empty where there is none."""
     after: str
@@ -108,14 +79,18 @@ class Paging:
 
 
 def paging(asked: Asked, number: int, more: bool) -> Paging:
-    """The pages beside one."""
     before = f"?{asked.query(page=None if number == 2 else number - 1)}" if number > 1 else ""
     return Paging(number, before, f"?{asked.query(page=number + 1)}" if more else "")
 
 
 def item_links(items: Sequence[object]) -> list[str]:
-    """The address of each item's own page."""
     return [f"item?{urlencode({'item': str(one)})}" for one in items]
+
+
+def ranked_from(first: int, found: TopList) -> TopList:
+    """The list with ranks in its own order, after the ``first`` ones."""
+    rows = (replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
+    return replace(found, rows=tuple(rows))
 
 
 def item_table(opened: Opened, found: TopList, where: str) -> Shown:
@@ -125,35 +100,7 @@ def item_table(opened: Opened, found: TopList, where: str) -> Shown:
     return replace(shown, caption=f"Items {where}".strip(), links=links)
 
 
-def linked_special(opened: Opened, found: Recommendations) -> Shown | None:
-    """Recommendations, each leading to its item; None where there are none."""
-    name = opened.source.name
-    if found.by != POPULAR:
-        shown = special_numbers(found, name, found.where)
-        special = [row.item for row in found.rows if row.lift is not None and row.lift > 1]
-        return None if shown is None else replace(shown, links=item_links(special))
-    rows = [
-        (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
-            chance(row.chance_in_top),
-            grouped(row.count),
-        )
-        for row in found.rows
-    ]
-    if not rows:
-        return None
-    heads = (
-        "Item", "Rank", f"Estimate there ({found.counted})", "95% interval",
-        f"Chance to be in the top {found.k}", "Noisy count there",
-    )  # fmt: skip
-    caption = f"What is popular {found.where}".strip()
-    return Shown(caption, heads, rows, links=item_links([row.item for row in found.rows]))
-
-
-# Two releases side by side: their lists, and what changed between them.
+# Two releases side by side: their lists, and what changed.
 
 EARLIER = Parameter("earlier", "The name of the earlier release.", {"type": "string"})
 LATER = Parameter("later", "The name of the later release.", {"type": "string"})
@@ -167,13 +114,10 @@ _FDR = Parameter(
 ASKS = (EARLIER, LATER, CONTEXT, _OF, _FDR, how_many(50))
 SCHEMA = schema_of(Change, many=True)
 _SIDE = 20
-"""Items of each list."""
 
 
 @dataclass(frozen=True)
 class Two:
-    """The releases that are compared."""
-
     earlier: Opened
     later: Opened
 
@@ -195,14 +139,13 @@ class Two:
 
 
 def changes(shelf: Shelf, asked: Asked) -> ChangeList:
-    """What rose and what fell."""
     two, k = Two.of(shelf, asked), asked.whole("k", 50, most=MOST_ROWS)
     of, fdr = asked.choice("of", OF), asked.text("fdr", "0.05") or "0.05"
     contexts = asked.pairs("context")
     key = ("changes", two.earlier.name, of, fdr, k, repr(contexts))
     before, after = two.earlier.release, two.later.release
     make = partial(compare, before, after, fdr=fdr, of=of, k=k, context=contexts)
-    return two.later.remember(key, make)
+    return two.later.kept.get(key, make)
 
 
 def page(shelf: Shelf, asked: Asked) -> dict[str, Any]:
@@ -217,7 +160,7 @@ def page(shelf: Shelf, asked: Asked) -> dict[str, Any]:
         "of": asked.choice("of", OF),
         "fdr": asked.text("fdr", "0.05"),
         "where": where_words(contexts),
-        "choices": choices(two.later.source.axes.contexts.values(), contexts),
+        "choices": choices(two.later.source.view.contexts.values(), contexts),
         "why": why,
         "table": _change_table(two, found) if found is not None and found.rows else None,
         "tested": "" if found is None else grouped(found.tested),

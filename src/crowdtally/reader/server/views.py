@@ -1,8 +1,8 @@
-"""About, lists."""
+"""All views of a release: lists, overview, report and downloads."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from crowdtally.core.numbers import show
 from crowdtally.laws.conversion import odds_words
 from crowdtally.reader.answers.columns import schema_of
-from crowdtally.reader.page_parts import top_picture
+from crowdtally.reader.page_parts import special_numbers, top_picture
 from crowdtally.reader.questions.chosen import chosen_contexts
 from crowdtally.reader.questions.recommendations import (
     POPULAR,
@@ -22,28 +22,14 @@ from crowdtally.reader.questions.recommendations import (
 from crowdtally.reader.questions.top import top_in
 from crowdtally.reader.questions.top_list import TopItem, TopList
 from crowdtally.reader.report.answers import TOP as FIRST
-from crowdtally.reader.report.charts import noise_warning, spread_figure
+from crowdtally.reader.report.charts import item_cells, noise_warning, spread_figure
+from crowdtally.reader.server import view as shared
 from crowdtally.reader.server.item_views import ITEM, MAP, SEARCH, SUM
 from crowdtally.reader.server.parameters import Asked, Parameter, choices, texts, where_words
 from crowdtally.reader.server.releases import Opened
-from crowdtally.reader.server.view import (
-    CONTEXT,
-    MOST_ROWS,
-    PAGE,
-    RAW,
-    Sorting,
-    View,
-    has_items,
-    how_many,
-    is_raw,
-    item_table,
-    linked_special,
-    paging,
-)
+from crowdtally.reader.server.view import MOST_ROWS, PAGE, View, has_items, item_table
 from crowdtally.web.charts import Chart
-from crowdtally.web.pages import Shown, grouped, value
-
-# Top lists and recommendations.
+from crowdtally.web.pages import Shown, chance, grouped, value
 
 SORTS = ("estimate", "count", "list")
 """By what a list can be ordered: estimates, noisy counts, the order of the public list."""
@@ -57,12 +43,22 @@ _SORT = Parameter(
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Sorting:
+    by: str
+    raw: bool
+
+
+def _is_raw(asked: Asked) -> bool:
+    return asked.choice("raw", ("no", "yes")) == "yes"
+
+
 def _top_answer(opened: Opened, asked: Asked) -> TopList:
     k, number = asked.whole("k", 10, most=MOST_ROWS), asked.whole("page", 1, most=_PAGES)
     sort, first = asked.choice("sort", SORTS), (number - 1) * k
     if sort == "list":
         return _listed(opened, asked, first, k)[0]
-    raw = is_raw(asked) or sort == "count"
+    raw = _is_raw(asked) or sort == "count"
     if number == 1:
         return _top(opened, asked, k, raw=raw)
     found = _top(opened, asked, min(first + k, MOST_ROWS), raw=raw)
@@ -70,18 +66,17 @@ def _top_answer(opened: Opened, asked: Asked) -> TopList:
 
 
 def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None = None) -> TopList:
-    """The k largest items; ``among`` is how many the first are that chances go by."""
+    """The k largest items; chances are to be among the ``among`` first ones."""
     contexts = asked.pairs("context")
     if not raw:
         opened.wait()
 
     def make() -> TopList:
         source = opened.source
-        box = chosen_contexts(source.axes, contexts)
-        found = top_in(source.axes, source.estimator, k, box, raw=raw, among=among)
-        return found if source.labels is None else found.with_labels(source.labels)
+        box = chosen_contexts(source.view, contexts)
+        return source.labelled(top_in(source.view, k, box, raw=raw, among=among))
 
-    return opened.remember(("top", k, raw, among, repr(contexts)), make)
+    return opened.kept.get(("top", k, raw, among, repr(contexts)), make)
 
 
 def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -95,10 +90,10 @@ def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         "words": "" if not rows.rows else _picture_words(rows),
         "warning": noise_warning(rows.rows, "items"),
         "notes": rows.notes,
-        "whole": opened.remember(("whole", repr(contexts)), lambda: opened.source.whole(contexts))
+        "whole": opened.kept.get(("whole", repr(contexts)), lambda: opened.source.whole(contexts))
         if opened.is_ready else None,
         "download": asked.query(k=PAGE, raw="yes" if raw else None),
-        "paging": paging(asked, number, more),
+        "paging": shared.paging(asked, number, more),
         "reach": grouped(MOST_ROWS) if sort != "list" and not more and number * PAGE >= MOST_ROWS
         else "",
     }  # fmt: skip
@@ -106,7 +101,7 @@ def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 def _top_form(opened: Opened, asked: Asked) -> dict[str, Any]:
     return {
-        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
+        "choices": choices(opened.source.view.contexts.values(), asked.pairs("context")),
         "sorting": _sorting(opened, asked),
     }
 
@@ -119,7 +114,6 @@ def _sorting(opened: Opened, asked: Asked) -> Sorting:
 def _rows(
     opened: Opened, asked: Asked, sort: str, number: int, *, raw: bool
 ) -> tuple[TopList, bool]:
-    """The rows of a page, and whether there are more."""
     first = (number - 1) * PAGE
     if sort == "list":
         return _listed(opened, asked, first, PAGE)
@@ -129,16 +123,12 @@ def _rows(
 
 
 def _listed(opened: Opened, asked: Asked, first: int, count: int) -> tuple[TopList, bool]:
-    """Items in the order of the public list."""
     source, size = opened.source, len(opened.item)
     opened.wait()
     places = np.arange(first, min(first + count, size), dtype=np.int64)
-    box = chosen_contexts(source.axes, asked.pairs("context"))
-    found = top_in(source.axes, source.estimator, count, box, only=places)
-    if source.labels is not None:
-        found = found.with_labels(source.labels)
-    rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
-    return replace(found, rows=rows), first + count < size
+    box = chosen_contexts(source.view, asked.pairs("context"))
+    found = source.labelled(top_in(source.view, count, box, only=places))
+    return shared.ranked_from(first, found), first + count < size
 
 
 def _top_chart(opened: Opened, asked: Asked) -> Chart | None:
@@ -155,7 +145,6 @@ def _picture_words(found: TopList) -> str:
 
 
 def overview_list(opened: Opened, asked: Asked, k: int) -> Shown:
-    """The largest items of all, for the first page."""
     found = _top(opened, asked, k, raw=not opened.is_ready)
     return item_table(opened, found, "with the largest counts")
 
@@ -165,9 +154,9 @@ TOP = View(
     "Top list",
     "The items with the largest estimates, overall or in contexts.",
     _top_page,
-    (CONTEXT, _SORT, _PAGE),
+    (shared.CONTEXT, _SORT, _PAGE),
     _top_answer,
-    (how_many(), CONTEXT, RAW, _SORT, _PAGE),
+    (shared.how_many(), shared.CONTEXT, shared.RAW, _SORT, _PAGE),
     schema_of(TopItem, many=True),
     _top_chart,
     has_items,
@@ -186,20 +175,40 @@ _LIKE = Parameter(
 )  # fmt: skip
 
 
+def _linked(opened: Opened, found: Recommendations) -> Shown | None:
+    name = opened.source.name
+    if found.by != POPULAR:
+        shown = special_numbers(found, name, found.where)
+        special = [row.item for row in found.rows if row.lift is not None and row.lift > 1]
+        return None if shown is None else replace(shown, links=shared.item_links(special))
+    rows = [
+        (*item_cells(row, name), chance(row.chance_in_top), grouped(row.count))
+        for row in found.rows
+    ]
+    if not rows:
+        return None
+    heads = (
+        "Item", "Rank", f"Estimate there ({found.counted})", "95% interval",
+        f"Chance to be in the top {found.k}", "Noisy count there",
+    )  # fmt: skip
+    caption = f"What is popular {found.where}".strip()
+    return Shown(caption, heads, rows, links=shared.item_links([row.item for row in found.rows]))
+
+
 def _recommended(opened: Opened, asked: Asked, default: int) -> Recommendations:
     opened.wait()
     k, contexts = asked.whole("k", default, most=MOST_ROWS), asked.pairs("context")
-    by, raw, like = asked.choice("by", (POPULAR, SPECIAL)), is_raw(asked), asked.text("like")
+    by, raw, like = asked.choice("by", (POPULAR, SPECIAL)), _is_raw(asked), asked.text("like")
     without = asked.texts("without")
     key = ("recommend", k, by, raw, like, repr(contexts), repr(without))
     ask = opened.release.recommend
     make = partial(ask, k, by=by, without=without, item=like, raw=raw, context=contexts)
-    return opened.remember(key, make)
+    return opened.kept.get(key, make)
 
 
 def _recommend_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     found = _recommended(opened, asked, 20)
-    return {"where": found.where, "table": linked_special(opened, found), "notes": found.notes}
+    return {"where": found.where, "table": _linked(opened, found), "notes": found.notes}
 
 
 def _recommend_form(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -208,7 +217,7 @@ def _recommend_form(opened: Opened, asked: Asked) -> dict[str, Any]:
         "like": asked.text("like") or "",
         "without": asked.texts("without"),
         "has_pairs": opened.source.published.table("pairs") is not None,
-        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
+        "choices": choices(opened.source.view.contexts.values(), asked.pairs("context")),
     }
 
 
@@ -217,16 +226,14 @@ RECOMMEND = View(
     "Recommend",
     "What to recommend: popular or special in contexts, or used together with an item.",
     _recommend_page,
-    (CONTEXT, _BY, _WITHOUT, _LIKE, RAW, how_many(20)),
+    (shared.CONTEXT, _BY, _WITHOUT, _LIKE, shared.RAW, shared.how_many(20)),
     lambda opened, asked: _recommended(opened, asked, 10),
-    (how_many(), CONTEXT, _BY, _WITHOUT, _LIKE, RAW),
+    (shared.how_many(), shared.CONTEXT, _BY, _WITHOUT, _LIKE, shared.RAW),
     schema_of(Recommendation, many=True),
     None,
     has_items,
     form=_recommend_form,
 )
-
-# The overview of a release, its report, and its files.
 
 _FIRST = 10
 
@@ -272,7 +279,4 @@ def _downloads(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 DOWNLOADS = View("downloads", "Downloads", "", _downloads, early=True)
 
-# The views of a release, in the order of the menu.
-
 VIEWS: tuple[View, ...] = (OVERVIEW, TOP, SEARCH, RECOMMEND, MAP, SUM, ITEM, REPORT, DOWNLOADS)
-"""All of them."""

@@ -1,4 +1,4 @@
-"""Its pages, written."""
+"""The pages of a site, and how they are written to a folder."""
 
 from __future__ import annotations
 
@@ -19,38 +19,16 @@ from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import spread_figure
 from crowdtally.reader.report.page import page as report_page
 from crowdtally.reader.report.page import pairs_table
-from crowdtally.reader.site.site import (
-    CONTEXTS,
-    DOWNLOADS,
-    LISTS,
-    METADATA,
-    OVERVIEW,
-    RELEASE,
-    REPORT,
-    SEARCH,
-    TOP,
-    Download,
-    Group,
-    Place,
-    Site,
-    copy_release,
-    linked_data,
-    listed,
-    new_folder,
-    released,
-)
+from crowdtally.reader.site import site as parts
+from crowdtally.reader.site.site import Download, Group, Place, Site
 from crowdtally.web.pages import NO_NUMBER, Shown, between, grouped, moment, value
-
-# The tables of a site about its own pages and files.
 
 
 def place_words(place: Place) -> str:
-    """Where a page is about: ``day = Friday``."""
     return ", ".join(f"{value(name, 40)} = {value(at, 40)}" for name, at in place.context.items())
 
 
 def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
-    """The pages of one context, with how many there are in each."""
     counted = next((one.counted for one in sums if one is not None), "counts")
     noisy = any(one is not None and one.value is not None for one in sums)
     columns, asked = 3 if noisy else 2, zip(group.places, sums, strict=True)
@@ -67,18 +45,12 @@ def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
 
 @dataclass(frozen=True)
 class Links:
-    """Links to the first pages of a group."""
-
     name: str
-    """Of the context, or contexts."""
     links: Sequence[tuple[str, str]]
-    """Address and words of each."""
     more: bool
-    """Whether there are further ones."""
 
 
 def group_links(group: Group, most: int) -> Links:
-    """The first pages of a group."""
     links = [(place.file, _values(place)) for place in group.places[:most]]
     return Links(_name(group), links, len(group.places) > most)
 
@@ -104,14 +76,10 @@ def download_table(files: Sequence[Download]) -> Shown:
     return Shown("Files", ("File", "What it holds", "Bytes"), rows, words=(0, 1), links=links)
 
 
-# What the search page knows: names of items with their numbers, and names of pages.
-
 MOST_INDEXED = 10_000
-"""Items that the search knows."""
 SHORT = 100
 """Items of each list, where the release has lists in contexts alone."""
 LONGEST = 80
-"""Letters of a name that are searched."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +93,8 @@ class Index:
     items: Sequence[Sequence[str]]
     """As many texts as heads for each item."""
     pages: Sequence[tuple[str, str]]
-    """Name and address of each page."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For the script."""
         return {"words": self.words, "items": self.items, "pages": self.pages}
 
 
@@ -171,10 +137,8 @@ def _pages(site: Site) -> Iterator[tuple[str, str]]:
     if not site.groups:  # the values stand together on one page
         for spread in site.facts.distributions:
             for one in spread.values:
-                yield f"{value(spread.name, 40)} = {value(one.value, 40)}", CONTEXTS
+                yield f"{value(spread.name, 40)} = {value(one.value, 40)}", parts.CONTEXTS
 
-
-# Each page of a site, from its template.
 
 FEW = 31
 """Links to pages of one context that stand on the overview."""
@@ -184,14 +148,11 @@ LISTED, SPECIAL = 300, 20
 
 @dataclass(frozen=True)
 class Lists:
-    """The lists of one page."""
-
     first: TopList | None
     """The largest items, with the chance that each is one of them."""
     listed: TopList | None
     """The same, and more items without such a chance."""
     special: Recommendations | None = None
-    """What is special there."""
 
     @classmethod
     def of(cls, site: Site, context: Context) -> Lists:
@@ -214,17 +175,17 @@ def overview_page(site: Site, linked: Mapping[str, Any]) -> str:
     top = None if site.facts.top is None else top_picture(site.facts.top, site.source.name, "")
     spreads = [] if top is not None else _spreads(site)
     return _page(
-        site, "overview.html", OVERVIEW, site.title, linked=linked, top=top, spreads=spreads,
+        site, "overview.html", parts.OVERVIEW, site.title, linked=linked, top=top, spreads=spreads,
         groups=[group_links(group, FEW) for group in site.groups],
     )  # fmt: skip
 
 
 def top_page(site: Site, lists: Lists) -> str:
-    """The largest items of all, and pairs."""
     pairs = pairs_table(site.facts, site.source.name)
     return _page(
-        site, "list.html", TOP, "Top list", where="", beside=(None, None), whole=site.facts.whole,
-        pairs=pairs, number="", **_shown(site, lists, ""), download=f"{LISTS}/top.csv",
+        site, "list.html", parts.TOP, "Top list", where="", beside=(None, None), number="",
+        whole=site.facts.whole, pairs=pairs, **_shown(site, lists, ""),
+        download=f"{parts.LISTS}/top.csv",
     )  # fmt: skip
 
 
@@ -237,7 +198,7 @@ def context_page(site: Site, group: Group, place: Place, lists: Lists) -> str:
         site, "list.html", place.file, f"Where {where}", where=where, beside=beside,
         number=f"Number {grouped(number)} of {grouped(many)} in the order of the list.",
         whole=site.source.whole(place.context), pairs=None, **_shown(site, lists, where),
-        download=f"{LISTS}/{place.name}.csv",
+        download=f"{parts.LISTS}/{place.name}.csv",
     )  # fmt: skip
 
 
@@ -266,7 +227,6 @@ def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
 
 
 def _left_out(listed: TopList | None) -> str:
-    """What a page does not show."""
     if listed is None or listed.ranked <= len(listed.rows):
         return ""
     return (
@@ -276,13 +236,12 @@ def _left_out(listed: TopList | None) -> str:
 
 
 def contexts_page(site: Site) -> str:
-    """Every page of a context, with how many there are in it."""
     tables = [
         group_table(group, [site.source.whole(place.context) for place in group.places])
         for group in site.groups
     ]
-    title = dict(site.menu)[CONTEXTS]
-    return _page(site, "contexts.html", CONTEXTS, title, spreads=_spreads(site), tables=tables)
+    title, spreads = dict(site.menu)[parts.CONTEXTS], _spreads(site)
+    return _page(site, "contexts.html", parts.CONTEXTS, title, spreads=spreads, tables=tables)
 
 
 def _spreads(site: Site) -> list[Any]:
@@ -293,14 +252,12 @@ def _spreads(site: Site) -> list[Any]:
 
 
 def search_page(site: Site) -> str:
-    """A field, and what it searches."""
     index = index_of(site)
     known = _known(site, len(index.items))
-    return _page(site, "search.html", SEARCH, "Search", index=index, known=known)
+    return _page(site, "search.html", parts.SEARCH, "Search", index=index, known=known)
 
 
 def _known(site: Site, items: int) -> str:
-    """What the search knows, and what it does not."""
     size = site.facts.lists[0].values if site.of_items else 0
     if not items:
         return "The search knows the values that have a place on these pages."
@@ -315,18 +272,17 @@ def _known(site: Site, items: int) -> str:
 
 
 def downloads_page(site: Site, files: Sequence[Download]) -> str:
-    """The files of the release, and lists as CSV."""
-    return _page(site, "downloads.html", DOWNLOADS, "Downloads", table=download_table(files))
+    return _page(site, "downloads.html", parts.DOWNLOADS, "Downloads", table=download_table(files))
 
 
 def metadata_page(site: Site, linked: Mapping[str, Any], files: Sequence[Download]) -> str:
-    """What programs need to know about the release."""
     said, table = _said(site), download_table([one for one in files if one.is_metadata])
-    return _page(site, "metadata.html", METADATA, "Metadata", linked=linked, said=said, table=table)
+    return _page(
+        site, "metadata.html", parts.METADATA, "Metadata", linked=linked, said=said, table=table
+    )
 
 
 def _said(site: Site) -> list[tuple[str, str]]:
-    """Facts by name."""
     facts, published = site.facts, site.source.published
     lists = [f"{value(one.name, 40)} ({grouped(one.values)} values)" for one in facts.lists]
     return [
@@ -344,56 +300,53 @@ def _said(site: Site) -> list[tuple[str, str]]:
     ]
 
 
-# A site is written page by page, into a folder that gets its name at the end.
-
-
 def write_site(source: Source, target: Path) -> Path:
     """Write the site of a release to a new folder, whole or not at all."""
     needs("jinja2", "a site", "report")
     needs("vl_convert", "a site", "report")
-    with new_folder(target) as folder:
+    with parts.new_folder(target) as folder:
         _Writing(Site.of(source), folder).run()
     return target
 
 
 @dataclass(eq=False)
 class _Writing:
-    """A site on its way to its folder."""
-
     site: Site
     folder: Path
     files: list[Download] = field(default_factory=list)
 
     def run(self) -> None:
         site, published = self.site, self.site.source.published
-        copy_release(published, self.folder / RELEASE)
-        self.files += released(published, self.folder, RELEASE)
+        parts.copy_release(published, self.folder / parts.RELEASE)
+        self.files += parts.released(published, self.folder, parts.RELEASE)
         if site.has_lists:
-            (self.folder / LISTS).mkdir()
+            (self.folder / parts.LISTS).mkdir()
         self._write("report.json", f"{site.facts.to_json()}\n")
-        self.files.append(listed(self.folder, "report.json", "The facts of the privacy report."))
-        linked = linked_data(published, RELEASE)
-        self._write(OVERVIEW, overview_page(site, linked))
+        self.files.append(
+            parts.listed(self.folder, "report.json", "The facts of the privacy report.")
+        )
+        linked = parts.linked_data(published, parts.RELEASE)
+        self._write(parts.OVERVIEW, overview_page(site, linked))
         if site.facts.top is not None:
             lists = Lists.of(site, {})
-            self._list(f"{LISTS}/top.csv", lists.listed, "The top list")
-            self._write(TOP, top_page(site, lists))
+            self._list(f"{parts.LISTS}/top.csv", lists.listed, "The top list")
+            self._write(parts.TOP, top_page(site, lists))
         for name, text in self._contexts():
             self._write(name, text)
         if site.has_names:
-            self._write(SEARCH, search_page(site))
-        self._write(REPORT, report_page(site.facts, home=OVERVIEW))
-        self._write(METADATA, metadata_page(site, linked, self.files))
-        self._write(DOWNLOADS, downloads_page(site, self.files))
+            self._write(parts.SEARCH, search_page(site))
+        self._write(parts.REPORT, report_page(site.facts, home=parts.OVERVIEW))
+        self._write(parts.METADATA, metadata_page(site, linked, self.files))
+        self._write(parts.DOWNLOADS, downloads_page(site, self.files))
 
     def _contexts(self) -> Iterator[tuple[str, str]]:
         site = self.site
         if site.has_contexts:
-            yield CONTEXTS, contexts_page(site)
+            yield parts.CONTEXTS, contexts_page(site)
         for group in site.groups:
             for place in group.places:
                 lists, where = Lists.of(site, place.context), place_words(place)
-                path = f"{LISTS}/{place.name}"
+                path = f"{parts.LISTS}/{place.name}"
                 self._list(f"{path}.csv", lists.listed, f"What is popular where {where}")
                 self._list(f"{path}-special.csv", lists.special, f"What is special where {where}")
                 yield place.file, context_page(site, group, place, lists)
@@ -401,7 +354,7 @@ class _Writing:
     def _list(self, path: str, found: AnswerTable | None, words: str) -> None:
         if found is not None:
             self._write(path, found.to_csv())
-            self.files.append(listed(self.folder, path, f"{words}, as CSV."))
+            self.files.append(parts.listed(self.folder, path, f"{words}, as CSV."))
 
     def _write(self, name: str, text: str) -> None:
         (self.folder / name).write_bytes(text.encode())

@@ -1,4 +1,4 @@
-"""What a site holds: places, downloads."""
+"""What a site holds: its folder, downloads, and pages of contexts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
@@ -25,8 +26,6 @@ from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.facts import Facts
 from crowdtally.web.pages import rendering, value
 
-# A site is written whole, or not at all, and never over something that is there.
-
 
 def refuse_taken(target: Path) -> None:
     """Refuse a place where something is, or where nothing can be."""
@@ -39,50 +38,29 @@ def refuse_taken(target: Path) -> None:
         raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
 
 
-class new_folder:
-    """Context manager: a folder beside ``target`` that gets its name at the end, or goes."""
-
-    def __init__(self, target: Path) -> None:
-        refuse_taken(target)
-        self._target = target
-        self._part = target.parent.resolve() / f".{secrets.token_hex(8)}.part"
-
-    def __enter__(self) -> Path:
-        try:
-            self._part.mkdir()
-        except OSError as error:
-            raise _unwritable(self._target, error) from error
-        return self._part
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
-        try:
-            if kind is None:
-                self._name()
-        except OSError as failed:
-            raise _unwritable(self._target, failed) from failed
-        finally:
-            shutil.rmtree(self._part, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise _unwritable(self._target, error) from error
-
-    def _name(self) -> None:
-        for folder, _, files in os.walk(self._part):
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A folder beside ``target`` that gets its name at the end, or goes."""
+    refuse_taken(target)
+    part = target.parent.resolve() / f".{secrets.token_hex(8)}.part"
+    try:
+        part.mkdir()
+        yield part
+        for folder, _, files in os.walk(part):
             for name in files:
                 durable.flush(Path(folder, name))
             durable.flush(Path(folder))
-        refuse_taken(self._target)  # a rename would take the place of an empty folder
-        os.rename(self._part, self._target)
-        durable.flush(self._target.parent)
+        refuse_taken(target)  # a rename would take the place of an empty folder
+        os.rename(part, target)
+        durable.flush(target.parent)
+    except OSError as error:
+        raise CrowdtallyError(
+            f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
+            "Check the path, its permissions and the free space."
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
-
-def _unwritable(target: Path, error: OSError) -> CrowdtallyError:
-    return CrowdtallyError(
-        f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
-        "Check the path, its permissions and the free space."
-    )
-
-
-# The files that a site offers: a whole copy of the release, and its metadata.
 
 CROISSANT = "croissant.json"
 _METADATA = {
@@ -96,12 +74,9 @@ _METADATA = {
 @dataclass(frozen=True)
 class Download:
     path: str
-    """Its address, relative to the site."""
     words: str
     size: int
-    """In bytes."""
     is_metadata: bool
-    """Whether it says something about the tables."""
 
 
 def copy_release(published: Published, folder: Path) -> None:
@@ -119,7 +94,6 @@ def linked_data(published: Published, folder: str) -> dict[str, Any]:
 
 
 def released(published: Published, site: Path, folder: str) -> Iterator[Download]:
-    """The files of the copy."""
     tables = {one.file: f"The table {one.name} as it was released." for one in published.tables}
     for name, words in (_METADATA | tables).items():
         path = site / folder / name
@@ -128,14 +102,11 @@ def released(published: Published, site: Path, folder: str) -> Iterator[Download
 
 
 def listed(site: Path, path: str, words: str) -> Download:
-    """A list that was written there."""
     return Download(path, words, (site / path).stat().st_size, False)
 
 
-# Which values of contexts get a page of their own, and under which name.
-#
-# Values are anybody's text, and no part of a file's name: pages are numbered in the order of the
-# public lists.
+# Which values of contexts get a page. Values are untrusted text and no part of a file's name: pages
+# are numbered in the order of the public lists.
 
 MOST_PAGES = 300
 """Pages of values of contexts, in all."""
@@ -145,12 +116,9 @@ MOST_COMBINATIONS = 60
 
 @dataclass(frozen=True)
 class Place:
-    """One page: where it is about, and its file."""
-
     context: Context
     """The value of each context that it is about."""
     name: str
-    """Of its files, without an ending."""
 
     @property
     def file(self) -> str:
@@ -159,24 +127,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """The pages of one context, or of all combinations."""
-
     contexts: tuple[str, ...]
     places: tuple[Place, ...]
-    """In the order of the public lists."""
     left_out: int
-    """Further values, which get no page."""
 
     def beside(self, place: Place) -> tuple[Place | None, Place | None]:
-        """The pages before and after one."""
         around = (None, *self.places, None)
         here = around.index(place)
         return around[here - 1], around[here + 1]
 
 
 def groups(source: Source) -> tuple[Group, ...]:
-    """All groups of pages, where the release has lists of items there."""
-    if not source.has_items or not source.axes.contexts:
+    if not source.has_items or not source.view.contexts:
         return ()
     found = [group for group in _singles(source) if _has_list(source, group)]
     joint = _joint(source, MOST_COMBINATIONS if found else MOST_PAGES)
@@ -187,7 +149,7 @@ def groups(source: Source) -> tuple[Group, ...]:
 
 def _singles(source: Source) -> Iterator[Group]:
     """The values of each context, summed over the others."""
-    axes = source.axes.contexts
+    axes = source.view.contexts
     most = max(MOST_PAGES // len(axes), 1)
     for number, (name, axis) in enumerate(axes.items(), start=1):
         values: list[Value] = axis.axis.values[:most].tolist()
@@ -199,8 +161,7 @@ def _singles(source: Source) -> Iterator[Group]:
 
 
 def _joint(source: Source, most: int) -> Group | None:
-    """Combinations of all contexts; None where there is one context."""
-    axes = source.axes.contexts
+    axes = source.view.contexts
     if len(axes) < 2:
         return None
     lists = [axis.axis.values[:most].tolist() for axis in axes.values()]
@@ -216,8 +177,6 @@ def _has_list(source: Source, group: Group) -> bool:
     return source.popular(1, group.places[0].context) is not None
 
 
-# What a site consists of, as far as all of its pages must know.
-
 OVERVIEW, TOP, CONTEXTS, SEARCH = "index.html", "top.html", "contexts.html", "search.html"
 REPORT, DOWNLOADS, METADATA = "report.html", "downloads.html", "metadata.html"
 RELEASE, LISTS = "release", "lists"
@@ -231,7 +190,6 @@ class Site:
     source: Source
     facts: Facts
     groups: tuple[Group, ...]
-    """The pages of contexts."""
 
     @classmethod
     def of(cls, source: Source) -> Site:
@@ -239,7 +197,6 @@ class Site:
 
     @cached_property
     def render(self) -> Callable[..., str]:
-        """Makes a page of a template and its facts."""
         return rendering("crowdtally.reader.site", "crowdtally.reader")
 
     @property
@@ -250,32 +207,26 @@ class Site:
     @property
     def first(self) -> TopList | None:
         """The largest items of all, with their labels; None where there is no such list."""
-        found, labels = self.facts.top, self.source.labels
-        return found if found is None or labels is None else found.with_labels(labels)
+        return None if self.facts.top is None else self.source.labelled(self.facts.top)
 
     @property
     def has_contexts(self) -> bool:
-        """Whether there is a page of contexts, or attributes."""
         return bool(self.groups or self.facts.distributions)
 
     @property
     def has_lists(self) -> bool:
-        """Whether items can be ranked, overall or in contexts."""
         return bool(self.groups) or self.facts.top is not None
 
     @property
     def has_names(self) -> bool:
-        """Whether there is something to search."""
         return self.has_lists or bool(self.facts.distributions)
 
     @property
     def of_items(self) -> bool:
-        """Whether items are counted; else people by their attributes."""
         return self.source.published.domain.has_items
 
     @property
     def menu(self) -> list[tuple[str, str]]:
-        """Address and words of each page that all others lead to."""
         every = (
             (True, OVERVIEW, "Overview"),
             (self.facts.top is not None, TOP, "Top list"),
