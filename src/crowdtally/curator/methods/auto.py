@@ -56,7 +56,6 @@ from crowdtally.curator.row_questions import (
 )
 from crowdtally.curator.table import AnyTable, Table
 from crowdtally.format import NoisyTable
-from crowdtally.format.manifest import SummaryFacts
 from crowdtally.inference.auto import estimate_auto
 from crowdtally.inference.auto_facts import Told, auto_facts
 from crowdtally.inference.facts import AutoFacts, Path
@@ -227,7 +226,7 @@ def released_facts(
 
 
 def _keeping(table: NoisyTable) -> Keeping | None:
-    return None if table.cells is None else SummaryFacts.from_json(table.facts).keeping
+    return None if table.cells is None else table.keeping
 
 
 def _places(table: NoisyTable) -> NDArray[np.int64] | None:

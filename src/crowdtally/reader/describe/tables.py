@@ -35,7 +35,6 @@ from crowdtally.format.manifest import (
     PublicList,
     RecordFacts,
     StepFacts,
-    SummaryFacts,
     TableFacts,
 )
 from crowdtally.reader.describe.words import amount, code, examples, listed, number, several, who
@@ -260,7 +259,7 @@ def _transformed(table: TableFacts) -> str:
     }[transform.kind]
 
 
-def _summary(table: TableFacts, summary: SummaryFacts) -> str:
+def _summary(table: TableFacts, summary: TableFacts) -> str:
     """How the cells were chosen, all of it by their noisy counts alone."""
     unit, keeping = float(table.law.unit), summary.keeping
     rules = []
