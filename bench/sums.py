@@ -32,7 +32,8 @@ from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.table_specs import formed
 from crowdtally.curator.transforms.base import Untransformed
-from crowdtally.format import Published, tables
+from crowdtally.format import SCHEMA, Published, tables
+from crowdtally.format.parse import ZEROS
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
@@ -207,6 +208,17 @@ def released(folder: Path, table: Table, form: Form, epsilon: str) -> Release:
         "rows": len(noisy.values), "sha256": files.digest(folder / "cells.parquet"),
     }  # fmt: skip
     facts = {
+        "schema": SCHEMA,
+        "id": "0" * 32,
+        "created": "2026-01-01T00:00:00+00:00",
+        "split": {},
+        "versions": {},
+        "datapackage": {"sha256": ZEROS},
+        "sha256": ZEROS,
+        "charged": {
+            "entry": "1", "dataset": None, "epsilon": epsilon, "delta": "0",
+            "spent_before": "0", "spent_after": epsilon, "limit": None,
+        },
         "tables": [entry],
         "domain": {"attributes": axes},
         "counted": "users",

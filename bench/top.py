@@ -19,14 +19,16 @@ import tempfile
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
+from crowdtally.errors import InputError
 from crowdtally.format import SCHEMA, NoisyTable, staging
 from crowdtally.format.contents import list_hash
+from crowdtally.format.manifest import Manifest
+from crowdtally.format.parse import ZEROS, shaped
 from crowdtally.laws.laplace import DiscreteLaplace
 
 _LISTED = 10_000
@@ -60,7 +62,7 @@ def release(folder: Path, cells: int, contexts: int, *, named: bool = False) -> 
     return folder / "release"
 
 
-def described(axes: list[Axis], tables: list[NoisyTable]) -> dict[str, Any]:
+def described(axes: list[Axis], tables: list[NoisyTable]) -> Manifest:
     """What ``release.json`` says, as the curator would."""
     cost = str(Fraction(1, 2) * len(tables))
     items, *contexts = ({"name": axis.name, "kind": axis.kind, "size": len(axis)} for axis in axes)
@@ -71,7 +73,7 @@ def described(axes: list[Axis], tables: list[NoisyTable]) -> dict[str, Any]:
     for one, axis in zip(contexts, axes[1:], strict=True):
         one |= {"values": axis.values.tolist()}
     bounds = {table.name: {"bound": 10, "scaling": "1"} for table in tables}
-    return {
+    facts = {
         "schema": SCHEMA,
         "id": "0" * 32,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -89,14 +91,17 @@ def described(axes: list[Axis], tables: list[NoisyTable]) -> dict[str, Any]:
             "popularity_records": None, "cap": None, "record_id": None,
         },
         "split": {table.name: str(Fraction(1, len(tables))) for table in tables},
-        "tables": [table.description() for table in tables],
+        "tables": [table.description() | {"rows": 0, "sha256": ZEROS} for table in tables],
         "domain": {"items": items, "contexts": contexts},
         "charged": {
-            "entry": "1", "epsilon": cost, "delta": "0", "spent_before": "0",
+            "entry": "1", "dataset": None, "epsilon": cost, "delta": "0", "spent_before": "0",
             "spent_after": cost, "limit": None,
         },
         "versions": {},
+        "datapackage": {"sha256": ZEROS},
+        "sha256": ZEROS,
     }  # fmt: skip
+    return shaped(facts, Manifest, InputError)
 
 
 def cpu_seconds(command: list[str], cache: str = "") -> float:

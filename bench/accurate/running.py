@@ -83,9 +83,9 @@ class Charged:
             lambda question: self._rehearsal.counted(question, next(places), key),
             Account.of(self._reservation), draws,
         )  # fmt: skip
-        metadata = describe(self._said, self._request, self._to, self._reservation, released)
+        manifest = describe(self._said, self._request, self._to, self._reservation, released)
         with staging(target) as staged:
-            staged.write(metadata, released.tables)
+            metadata, _ = staged.write(manifest, released.tables)
             staged.commit()
         return Published(target, metadata)
 

@@ -31,7 +31,6 @@ from crowdtally.curator.summaries.base import Publishing
 from crowdtally.curator.transforms.base import Transform
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.format import Published, WithdrawalNote, check_target, temporary_target, write_note
-from crowdtally.format.manifest import is_text
 from crowdtally.format.withdrawal import FILE, command
 from crowdtally.ledger import Asked, Charged, Ledger, MissingLedgerError
 from crowdtally.ledger.amounts import stated
@@ -430,8 +429,10 @@ def _check_reason(reason: object) -> None:
             "--reason must say why the release is withdrawn, in words for its readers: received "
             f"{reason!r}. Nothing was changed."
         )
-    if not is_text(reason):
-        raise UsageError("--reason must be text in UTF-8. Nothing was changed.")
+    try:
+        reason.encode()
+    except UnicodeEncodeError:
+        raise UsageError("--reason must be text in UTF-8. Nothing was changed.") from None
     if len(reason) > _LONGEST:
         raise UsageError(
             f"--reason must have at most {_LONGEST} characters, and has {len(reason)}: readers "

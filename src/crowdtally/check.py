@@ -111,10 +111,10 @@ def check_release(published: Published, ledger: Ledger | None = None) -> Checkup
     ]
     for table in published.tables:
         check_contents(published.folder, published.domain, table)
-        check_footer(published.folder / table.file, published.metadata)
+        check_footer(published.folder / table.file, published.manifest)
         rows = f"{table.published_cells} rows, each a cell of the lists"
         checked.append(f"{table.file}: SHA-256, columns, types, and {rows}")
-    check_package(published.folder, published.metadata)
+    check_package(published.folder, published.manifest)
     checked.append(f"{PACKAGE}: SHA-256, and the same promise, tables, hashes, columns and types")
     note = _note(published)
     if note is not None:

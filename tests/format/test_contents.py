@@ -23,7 +23,8 @@ from crowdtally.core import files as regular
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Grid, grid
 from crowdtally.format import NoisyTable, contents, load, parse, staging, tables
-from crowdtally.format.manifest import promise
+from crowdtally.format.manifest import Manifest
+from crowdtally.format.parse import shaped
 from crowdtally.laws.laplace import DiscreteLaplace
 from kit.command import crowdtally
 from kit.damage import (
@@ -262,29 +263,50 @@ PUBLIC: dict[str, Any] = {
     "schema": "crowdtally-release/1", "id": "0" * 32, "created": "2026-11-17T08:00:00+00:00",
     "guarantee": {
         "words": "other words", "epsilon": "1/3", "delta": "0",
-        "unit": {"kind": "user", "column": "u"},
+        "unit": {"kind": "user", "column": "u"}, "neighbours": "",
     },
-    "method": {"bounding": "it's \"own\" (not a rule of Crowdtally's)"},
-    "records": {"user": ["user"]},
-    "counted": "records", "domain": {"items": {"name": "item", "size": 5}, "contexts": []},
+    "records": {
+        "user": ["user"], "same_person": False, "item": "item", "item_expression": None,
+        "contexts": {}, "where": None, "timezone": "UTC",
+    },
+    "counted": "records",
+    "method": {
+        "bounding": "it's \"own\" (not a rule of Crowdtally's)", "bounds": {}, "chosen_by": None,
+        "largest_candidate": None, "popularity_records": None, "cap": None, "record_id": None,
+    },
+    "split": {},
+    "domain": {
+        "items": {"name": "item", "kind": "text", "size": 5, "values": [*"abcde"]}, "contexts": [],
+    },
+    "charged": {
+        "entry": "1", "dataset": None, "epsilon": "1/3", "delta": "0", "spent_before": "0",
+        "spent_after": "1/3", "limit": None,
+    },
+    "versions": {}, "datapackage": {"sha256": parse.ZEROS}, "sha256": parse.ZEROS,
 }  # fmt: skip
 """What is public of a release before its records are read."""
 
 
+def manifest_of(*tables: NoisyTable) -> Manifest:
+    entries = [one.description() | {"rows": 0, "sha256": parse.ZEROS} for one in tables]
+    return shaped(PUBLIC | {"tables": entries}, Manifest, ct.InputError)
+
+
 def written(folder: Path, *tables: NoisyTable) -> tuple[str, dict[str, Any]]:
     """The tables in a new folder; the hash that writing gave back, and the metadata."""
-    metadata: dict[str, Any] = PUBLIC | {"tables": [table.description() for table in tables]}
+    manifest = manifest_of(*tables)
     with staging(folder) as staged:
-        digest = staged.write(metadata, tables)
+        metadata, digest = staged.write(manifest, tables)
         staged.commit()
     return digest, metadata
 
 
+FACTS = {"epsilon": "1/3", "sensitivity": 1, "publishing": "dense"}
+
+
 def table_of(values: np.ndarray, cells: np.ndarray | None = None, size: int = 0) -> NoisyTable:
     layout: Grid = grid([Axis.of("item", [f"i{n}" for n in range(size or len(values))])])
-    return NoisyTable(
-        "items", layout, values, DiscreteLaplace(Fraction(10)), {"publishing": "dense"}, cells=cells
-    )
+    return NoisyTable("items", layout, values, DiscreteLaplace(Fraction(10)), FACTS, cells=cells)
 
 
 def test_writing_gives_the_hash_of_release_json_and_completes_the_metadata(tmp_path: Path) -> None:
@@ -336,12 +358,13 @@ def test_a_file_is_its_rows_and_nothing_more(tmp_path: Path) -> None:
     one, two, three = (tmp_path / name / "items.parquet" for name in ("one", "two", "three"))
     assert one.read_bytes() == two.read_bytes()
     assert about(one) == about(three)
+    promise = manifest_of(table_of(np.arange(5))).promise
     assert about(one)["notes"] == {
         b"crowdtally.schema": b"crowdtally-release/1", b"crowdtally.release": b"0" * 32,
-        b"crowdtally.guarantee": promise(PUBLIC).encode(), b"crowdtally.epsilon": b"1/3",
+        b"crowdtally.guarantee": promise.encode(), b"crowdtally.epsilon": b"1/3",
         b"crowdtally.delta": b"0", b"crowdtally.unit": b"user",
     }  # fmt: skip
-    assert '"own"' in promise(PUBLIC), "quotation marks are written too"
+    assert '"own"' in promise, "quotation marks are written too"
     assert about(one)["writer"].startswith("DuckDB version ")
     assert about(one)["rows"] == [122_880, 122_880, 54_240], "a number of DuckDB's, not of ours"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from crowdtally import format
 from crowdtally.core.layout import HEADS, KINDS, PAIRS, STEPS
 from crowdtally.core.numbers import recorded
 from crowdtally.core.privacy import Epsilon
-from crowdtally.format.manifest import TableFacts
+from crowdtally.format.entries import TableFacts
 from crowdtally.laws.laplace import DiscreteLaplace
 from kit.damage import edit
 from kit.publishing import visits
@@ -167,8 +166,8 @@ def check_transform(table: TableFacts, facts: dict[str, Any]) -> None:
     told = facts.get("transform", {"kind": "none", "ordered": []})
     assert table.transform.kind == told["kind"]
     assert list(table.transform.ordered) == told["ordered"]
-    for name in ("buckets", "rows", "seed"):
-        assert getattr(table.transform, name) == told.get(name, 0)
+    for name in told.keys() & {"buckets", "rows", "seed"}:
+        assert getattr(table.transform, name) == told[name]
 
 
 def check_summary(table: TableFacts, facts: dict[str, Any]) -> None:
@@ -217,7 +216,7 @@ def test_they_are_parsed_once_and_cannot_be_changed() -> None:
     release = format.load(stored("sra-one-context"))
     assert release.tables is release.tables
     assert release.domain is release.domain
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError, match="immutable"):
         release.tables[0].cells = 3  # type: ignore[misc]
 
 

@@ -46,16 +46,19 @@ def test_no_note(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"schema": "crowdtally-withdrawal/2"}, "schema must be 'crowdtally-withdrawal/1', and is"),
+        (
+            {"schema": "crowdtally-withdrawal/2"},
+            "schema must be one of the known texts, and is",
+        ),
         ({"schema": ...}, "it lacks 'schema'"),
         ({"release": "r2"}, "is about the release 'r2', and this one is 'r1'"),
         ({"release": ...}, "it lacks 'release'"),
-        ({"time": "yesterday"}, "time must be a time with its zone"),
-        ({"time": "2026-11-17T08:00:00"}, "time must be a time with its zone"),
-        ({"time": 7}, "time must be a time with its zone"),
-        ({"reason": ""}, "reason must be a text, and is ''"),
+        ({"time": "yesterday"}, "it must have a time with its zone"),
+        ({"time": "2026-11-17T08:00:00"}, "it must have a time with its zone"),
+        ({"time": 7}, "time must be a text, and is 7"),
+        ({"reason": ""}, "it must have a reason"),
         ({"reason": None}, "reason must be a text, and is null"),
-        ({"reason": "\udcff"}, "reason must be a text"),
+        ({"reason": "\udcff"}, "it is not the JSON"),
     ],
 )
 def test_a_note_that_says_something_else_is_a_damaged_one(

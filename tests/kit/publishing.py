@@ -95,12 +95,12 @@ def _load(folder: Path) -> Published:
     return Published(folder, json.loads(raw), sha256=hashlib.sha256(raw).hexdigest())
 
 
-def _write(staged: Staged, metadata: Any, tables: Any) -> str:
+def _write(staged: Staged, metadata: Any, tables: Any) -> tuple[Any, str]:
     """One small file, flushed, instead of tables."""
     text = json.dumps(metadata)
     (staged.path / "release.json").write_text(text)
     files.flush(staged.path / "release.json")
-    return hashlib.sha256(text.encode()).hexdigest()
+    return metadata, hashlib.sha256(text.encode()).hexdigest()
 
 
 class Talk:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 import crowdtally as ct
 from crowdtally.core import files
@@ -20,7 +21,11 @@ from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.request.table_specs import formed
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms.base import Untransformed
-from crowdtally.format import NoisyTable, Published
+from crowdtally.errors import InputError
+from crowdtally.format import SCHEMA, NoisyTable, Published
+from crowdtally.format.entries import TableFacts
+from crowdtally.format.manifest import Manifest
+from crowdtally.format.parse import shaped
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
 
@@ -40,6 +45,15 @@ RECORDS = {
     "user": ["user"], "same_person": False, "item": None, "item_expression": None, "contexts": {},
     "where": None, "timezone": "UTC",
 }  # fmt: skip
+CHARGED = {
+    "entry": "1", "dataset": None, "epsilon": "1", "delta": "0", "spent_before": "0",
+    "spent_after": "1", "limit": None,
+}  # fmt: skip
+_HASH = "0" * 64
+_REST = {
+    "schema": SCHEMA, "id": "0" * 32, "created": "2026-01-01T00:00:00+00:00", "split": {},
+    "charged": CHARGED, "versions": {}, "datapackage": {"sha256": _HASH}, "sha256": _HASH,
+}  # fmt: skip
 _TYPES = {"O": pa.string(), "i": pa.int64(), "f": pa.float64()}
 
 
@@ -49,6 +63,11 @@ def axes_of(lists: Mapping[str, Sequence[object]]) -> list[Axis]:
 
 Form = Mapping[str, Any]
 """A summary, a transform, or both."""
+
+
+def opened(folder: Path, facts: Mapping[str, Any]) -> Release:
+    """A release that says this, and nothing in particular where this says nothing."""
+    return Release(Published(folder, _REST | facts))
 
 
 def in_form(
@@ -107,7 +126,7 @@ def empty_items(
         "records": RECORDS,
         "method": METHOD | {"bounds": bounds},
     }
-    return Release(Published(folder, facts))
+    return opened(folder, facts)
 
 
 def release_of(
@@ -129,7 +148,7 @@ def release_of(
         "records": RECORDS,
         "method": METHOD | {"bounds": {"cells": {"bound": bound, "scaling": "1"}}},
     }
-    return Release(Published(folder, facts))
+    return opened(folder, facts)
 
 
 # ---- Releases made from counts, for comparing: of items, and perhaps of items in contexts --------
@@ -165,13 +184,22 @@ def release_of_changed(
     bounds = {one.name: {"bound": bound, "scaling": "1"} for one in made}
     facts: dict[str, Any] = {
         "id": folder.name,
-        "created": "2026-01-01T00:00:00+00:00",
         "tables": [write(folder / f"{one.name}.parquet", one) for one in made],
         "domain": {"items": listed[0], "contexts": listed[1:]},
         "counted": given.pop("counted", "records"),
         "guarantee": GUARANTEE | {"epsilon": epsilon} | given.pop("guarantee", {}),
         "records": RECORDS,
         "method": METHOD | {"bounds": bounds} | given.pop("method", {}),
-        "charged": {"dataset": dataset},
+        "charged": CHARGED | {"dataset": dataset},
     }
-    return Release(Published(folder, facts | given))
+    return opened(folder, facts | given)
+
+
+# ---- An ordinary release whose tables were drawn by other means ----------------------------------
+
+
+def redrawn(ordinary: Release, tables: Sequence[NoisyTable]) -> Manifest:
+    """What an ordinary release says, about these tables."""
+    unwritten = {"rows": 0, "sha256": _HASH}
+    entries = [shaped(one.description() | unwritten, TableFacts, InputError) for one in tables]
+    return replace(ordinary._published.manifest, tables=tuple(entries))

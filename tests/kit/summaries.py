@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import show
 from crowdtally.curator.summaries.base import Summary
-from crowdtally.format.manifest import PublicDomain, PublicList, TableFacts
+from crowdtally.errors import InputError
+from crowdtally.format.entries import PublicDomain, PublicList, TableFacts
+from crowdtally.format.parse import shaped
 from crowdtally.format.tables import INTERVAL_LEVEL
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -139,8 +141,9 @@ def table_of(facts: dict[str, Any], scale: Fraction, cells: int) -> TableFacts:
     noise = {"std": law.std(), "interval_level": show(INTERVAL_LEVEL), "interval_half_width": 0}
     named = {"name": "cells", "file": "cells.parquet", "columns": ["a"], "cells": cells}
     named |= {"rows": cells, "sha256": "0" * 64}
-    domain = PublicDomain((PublicList("a", "integer", cells, range(cells)),), has_items=False)
-    return TableFacts.from_json(named | facts | {"noise": law.to_json() | noise}, domain)
+    values = PublicList(name="a", kind="integer", length=cells, values=range(cells))
+    facts = named | facts | {"noise": law.to_json() | noise}
+    return shaped(facts, TableFacts, InputError).over(PublicDomain(attributes=(values,)))
 
 
 def told_by(summary: Summary) -> Sampled:

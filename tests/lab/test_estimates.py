@@ -17,7 +17,7 @@ from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import UsageError
-from crowdtally.format import NoisyTable, Published
+from crowdtally.format import NoisyTable
 from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.noise.draws import SystemDraws
@@ -26,7 +26,7 @@ from crowdtally.records.duckdb import DuckDBEngine
 from kit.draws import Seeded
 from kit.loud import LOUD
 from kit.publishing import GivenNoise, made, visits
-from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, in_form, write
+from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, in_form, opened, write
 
 LISTS = {"age": list(range(5)), "sex": ["F", "M"]}  # five values are padded to eight
 WHOLE = {"sex": ["F", "M"], "age": list(range(4))}  # four are not
@@ -72,7 +72,7 @@ def noisy(
     return asked.publish(counts, SystemDraws(Seeded(11)))
 
 
-def opened(folder: Path, table: NoisyTable, lists: Mapping[str, Sequence[Any]]) -> Release:
+def saved(folder: Path, table: NoisyTable, lists: Mapping[str, Sequence[Any]]) -> Release:
     """The same table, saved and opened by a reader."""
     attributes = [
         {"name": a.name, "kind": a.kind, "size": len(a), "values": a.values.tolist()}
@@ -86,7 +86,7 @@ def opened(folder: Path, table: NoisyTable, lists: Mapping[str, Sequence[Any]]) 
         "records": RECORDS,
         "method": METHOD | {"bounds": {"cells": {"bound": 2, "scaling": "1"}}},
     }
-    return Release(Published(folder, facts))
+    return opened(folder, facts)
 
 
 @pytest.mark.parametrize("lists", [LISTS, WHOLE], ids=["padded", "whole"])
@@ -95,7 +95,7 @@ def test_each_cell_is_what_a_reader_is_told(
     form: str, lists: Mapping[str, Sequence[Any]], tmp_path: Path
 ) -> None:
     table = noisy(lists, FORMS[form], "1")
-    release = opened(tmp_path, table, lists)
+    release = saved(tmp_path, table, lists)
     found = estimate(table)
     assert found.dtype == np.float64
     told = [
@@ -164,7 +164,7 @@ def test_the_order_of_estimates_is_the_readers_top_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize("publishing", PUBLISHINGS)
 def test_ranges_are_what_a_reader_is_told(publishing: str, tmp_path: Path) -> None:
     table = noisy(LINE, _DYADIC | PUBLISHINGS[publishing], "1")
-    release = opened(tmp_path, table, LINE)
+    release = saved(tmp_path, table, LINE)
     pairs = [(low, high) for low in range(11) for high in range(low + 1, 12)]
     low, high = map(np.array, zip(*pairs, strict=True))
     found = range_answers(table, low, high)

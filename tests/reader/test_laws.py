@@ -27,6 +27,7 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from kit.damage import edit
 from kit.draws import SilentDraws
 from kit.publishing import made, visits
+from kit.releases import redrawn
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def released(
             }  # fmt: skip
         values = flat if kept is None else flat[kept]
         tables.append(NoisyTable(facts["name"], grid(over), values, LAW, more, kept))
-    told = dict(ordinary.metadata) | {"tables": [table.description() for table in tables]}
+    told = redrawn(ordinary, tables)
     with staging(folder / "toy") as staged:
         staged.write(told, tables)
         staged.commit()

@@ -21,6 +21,7 @@ from crowdtally.laws.gaussian import GaussianNoise
 from kit.command import crowdtally
 from kit.draws import SilentDraws
 from kit.publishing import made, visits
+from kit.releases import redrawn
 from kit.stored import NAMES, OPTIONS, stored
 
 # ---- Releases of every kind: found whole, and estimates stand beside what was released -----------
@@ -107,7 +108,7 @@ def released(folder: Path, name: str = "gaussian", cut: int | None = None, seed:
         values = flat if kept is None else flat[kept]
         over = axes if whole else axes[:1]
         tables.append(NoisyTable(facts["name"], grid(over), values, LAW, more, kept))
-    told = dict(ordinary.metadata) | {"tables": [table.description() for table in tables]}
+    told = redrawn(ordinary, tables)
     with staging(folder / name) as staged:
         staged.write(told, tables)
         staged.commit()

@@ -23,7 +23,7 @@ from kit.stored import stored
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "cli.md"
 HEAVY = set(
-    "duckdb ibis numpy sqlalchemy pandas pyarrow flint sqlglot pyspark cryptography".split()
+    "duckdb ibis numpy sqlalchemy pandas pyarrow flint sqlglot pyspark cryptography msgspec".split()
 )
 
 

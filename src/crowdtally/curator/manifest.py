@@ -10,32 +10,32 @@ from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from crowdtally.core.domain import Axis, Domain, OpenDomain, columns_of
 from crowdtally.core.numbers import show
 from crowdtally.core.records import Records
 from crowdtally.core.values import public
-from crowdtally.curator.bounding.rules import Everyone, Rule, Stated
+from crowdtally.curator.bounding.rules import Everyone, Stated
 from crowdtally.curator.bounding.scaling import Auto, DPSenseS
 from crowdtally.curator.converse import Released
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import Paid
-from crowdtally.errors import CrowdtallyError
-from crowdtally.format import SCHEMA
-from crowdtally.format.manifest import promise
+from crowdtally.errors import CrowdtallyError, InputError
+from crowdtally.format import SCHEMA, manifest
+from crowdtally.format.contents import list_hash
+from crowdtally.format.entries import PublicDomain, PublicList, TableFacts
+from crowdtally.format.parse import ZEROS, plain, shaped
 from crowdtally.ledger import Asked, Loss, Reservation
 
+T = TypeVar("T")
+
 _LISTED = 10_000
-_ORDER = (
-    "schema", "id", "created", "guarantee", "records", "counted", "method", "split", "tables",
-    "domain", "charged", "versions", "other",
-)  # fmt: skip
-"""How a reader of the file meets them."""
 _PACKAGES = ("crowdtally", "duckdb", "ibis-framework", "numpy", "python-flint", "cryptography")
 
 
@@ -46,24 +46,35 @@ def versions() -> dict[str, str]:
 
 
 def declared(request: Request, began: datetime) -> dict[str, Any]:
-    """What ``release.json`` says of the request alone, written down before anything is charged.
+    """What a manifest says of the request alone, made before anything is charged.
 
-    Made here because it can fail, on a number too long to be written for instance: after the draw a
-    failure would cost the charge.
+    It can fail, on a number too long to be written for instance: after the draw a failure would
+    cost the charge.
 
     ``began`` is a moment before the records were read: how long they took says how many they are.
     """
-    facts: dict[str, Any] = {
+    unit, records = request.records.unit, _records(request.records)
+    protects = _shaped({"kind": unit.kind, "column": unit.column}, manifest.Unit)
+    guarantee = manifest.Guarantee(
+        words="", epsilon=request.epsilon.value, delta=request.delta.value,
+        rho=None if request.paid.rho is None else request.paid.rho.value,
+        protects=protects, relation=unit.neighbours,
+    )  # fmt: skip
+    method = _method(request.method, request.records.record_id)
+    facts = {
         "schema": SCHEMA,
         "created": began.isoformat(timespec="seconds"),
-        "guarantee": _guarantee(request),
-        "records": _records(request.records),
+        "guarantee": replace(
+            guarantee, words=manifest.promise(guarantee, records, method.bounding)
+        ),
+        "records": records,
         "counted": _counted(request.method),
-        "method": _method(request.method, request.records.record_id),
-        "split": {name: show(share) for name, share in request.shares.items()},
+        "method": method,
+        "split": dict(request.shares),
         "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
     }
-    return facts | {"guarantee": {"words": promise(facts), **facts["guarantee"]}}
+    plain(facts)
+    return facts
 
 
 def describe(
@@ -72,10 +83,11 @@ def describe(
     dataset: Dataset,
     reservation: Reservation,
     released: Released,
-) -> dict[str, Any]:
-    """The contents of ``release.json``: public parameters, never anything read off the records.
+) -> manifest.Manifest:
+    """All of ``release.json``: public parameters, never anything read off the records.
 
-    ``said`` is what was ``declared``. The ledger's sums are short by its own rule.
+    ``said`` is what was ``declared``. The ledger's sums are short by its own rule. Zeros stand for
+    what only the written files tell.
     """
     release, went = reservation.charge.release_id, released.facts.as_dict()
     if released.paid_by != release:
@@ -83,51 +95,54 @@ def describe(
             "the tables of a release were drawn, and not for its charge. This is a bug in "
             "Crowdtally. Nothing was released."
         )
-    facts = {
-        **said,
-        "id": release,
-        "method": said["method"] | {"bounds": went.get("bounds", {})},
-        "tables": [table.description() for table in released.tables],
-        "domain": _domain(request, released),
-        "charged": _charged(request, dataset, reservation),
+    rule, unwritten = request.method.rule, {"rows": 0, "sha256": ZEROS}
+    auto = other = None
+    if isinstance(rule, Auto):
+        told = {"for": rule.aim, "repeats": rule.repeats, "context_per_user": list(rule.per_user)}
+        auto = _shaped(told | went["auto"], manifest.AutoFacts)
+    if "other" in went:
+        other = _shaped(went["other"], manifest.Other)
+    bounds = {
+        name: _shaped(facts, manifest.BoundFacts) for name, facts in went.get("bounds", {}).items()
     }
-    facts |= {"other": went["other"]} if "other" in went else {}
-    return {name: facts[name] for name in _ORDER if name in facts} | _auto(
-        request.method.rule, went.get("auto", {})
-    )
+    return manifest.Manifest(
+        **{**said, "method": replace(said["method"], bounds=bounds)},
+        id=release,
+        tables=tuple(_shaped(one.description() | unwritten, TableFacts) for one in released.tables),
+        domain=_domain(request, released),
+        charged=_charged(request, dataset, reservation),
+        other=other, auto=auto, datapackage=manifest.Hashed(ZEROS), sha256=ZEROS,
+    )  # fmt: skip
 
 
-def _charged(request: Request, dataset: Dataset, reservation: Reservation) -> dict[str, Any]:
+def _shaped(facts: Any, kind: type[T]) -> T:
+    """What a method, a rule or a table says of itself, as a part of the manifest."""
+    return shaped(facts, kind, InputError)
+
+
+def _charged(request: Request, dataset: Dataset, reservation: Reservation) -> manifest.Charged:
     """What the ledger was told; where it counts by zCDP, each of the sums that it keeps."""
     before, after, rho = reservation.before, reservation.after, reservation.charge.rho
-    limit = after.limit
-    facts = {
-        "entry": reservation.id,
+    by_zcdp, limit = after.counts_by_zcdp, after.limit
+    spent = _sums if by_zcdp else _epsilon
+    return manifest.Charged(
+        entry=reservation.id,
         # A name that nobody gave is the source's own: a path of the curator's.
-        "dataset": dataset.name if dataset.chosen else None,
-        "epsilon": str(request.epsilon),
-        "delta": str(request.delta),
-    }
-    if after.counts_by_zcdp:
-        return facts | {
-            "accountant": after.accountant,
-            **({} if rho is None else {"rho": str(rho)}),
-            "spent_before": _sums(before.spent),
-            "spent_after": _sums(after.spent),
-            "limit": None if limit is None else _sums(limit),
-        }
-    return facts | {
-        "spent_before": show(before.spent.epsilon),
-        "spent_after": show(after.spent.epsilon),
-        "limit": None if limit is None else show(limit.epsilon),
-    }
+        dataset=dataset.name if dataset.chosen else None,
+        epsilon=request.epsilon.value, delta=request.delta.value,
+        accountant="zcdp" if by_zcdp else None,
+        rho=None if rho is None or not by_zcdp else rho.value,
+        before=spent(before.spent), after=spent(after.spent),
+        most=None if limit is None else spent(limit),
+    )  # fmt: skip
 
 
-def _sums(amount: Loss) -> dict[str, str]:
-    return {
-        "epsilon": show(amount.epsilon), "delta": show(amount.delta), "rho": show(amount.rho),
-        "pure_rho": show(amount.pure_rho),
-    }  # fmt: skip
+def _sums(amount: Loss) -> manifest.Sums:
+    return manifest.Sums(amount.epsilon, amount.delta, amount.rho, amount.pure_rho)
+
+
+def _epsilon(amount: Loss) -> str:
+    return show(amount.epsilon)
 
 
 def _counted(method: Method) -> str:
@@ -136,46 +151,24 @@ def _counted(method: Method) -> str:
     return "users" if method.discover or once else method.what
 
 
-def _auto(rule: Rule, course: Mapping[str, Any]) -> dict[str, Any]:
-    """How ``auto`` spent ε, step by step; nothing where a method was named."""
-    if not isinstance(rule, Auto):
-        return {}
-    told = {"for": rule.aim, "repeats": rule.repeats, "context_per_user": list(rule.per_user)}
-    return {"auto": {**told, **course}}
-
-
-def _guarantee(request: Request) -> dict[str, Any]:
-    unit, rho = request.records.unit, request.paid.rho
-    return {
-        "epsilon": str(request.epsilon),
-        "delta": str(request.delta),
-        **({} if rho is None else {"rho": str(rho)}),
-        "unit": {"kind": unit.kind, "column": unit.column},
-        "neighbours": unit.neighbours,
-    }
-
-
-def _records(records: Records) -> dict[str, Any]:
+def _records(records: Records) -> manifest.RecordFacts:
     """What a record is, as declared: names of columns and expressions, never where they are."""
-    facts: dict[str, Any] = {
-        "user": list(records.user_columns),
-        "same_person": records.same_person is not None,
-        "item": records.item,
-        "item_expression": records.item_expression,
-        "contexts": dict(records.contexts),
-        "where": records.where,
-        "timezone": records.timezone,
-    }
-    if records.types:
-        facts["types"] = dict(records.types)
-    if records.bounded_to is not None:
-        facts["bounded"] = {"to": records.bounded_to, "cells_once": records.cells_once}
-    if records.quantity is None:
-        return facts
-    return facts | {"quantity": {"column": records.quantity.column, "most": records.quantity.most}}
+    bounded, quantity = records.bounded_to, records.quantity
+    return manifest.RecordFacts(
+        user=records.user_columns,
+        same_person=records.same_person is not None,
+        item=records.item,
+        item_expression=records.item_expression,
+        contexts=dict(records.contexts),
+        where=records.where,
+        timezone=records.timezone,
+        types=dict(records.types),
+        bounded=None if bounded is None else manifest.Bounded(bounded, records.cells_once),
+        amount=None if quantity is None else manifest.Quantity(quantity.column, quantity.most),
+    )
 
 
-def _method(method: Method, record_id: str | None) -> dict[str, Any]:
+def _method(method: Method, record_id: str | None) -> manifest.MethodFacts:
     facts: dict[str, Any] = {
         "bounding": method.rule.name,
         "bounds": {},  # known when they were chosen
@@ -185,37 +178,38 @@ def _method(method: Method, record_id: str | None) -> dict[str, Any]:
         "cap": None,
         "record_id": record_id,
     }
-    return facts | method.rule.facts()
+    return _shaped(facts | method.rule.facts(), manifest.MethodFacts)
 
 
-def _domain(request: Request, released: Released) -> dict[str, Any]:
-    domain = request.lists
-    if isinstance(domain, OpenDomain):
-        return _open_domain(domain, released)
-    if not domain.has_items:
-        return {"attributes": [_axis(axis, listed=True) for axis in domain.axes]}
-    # A long list of items is in the items' table, unless that is a summary or a transform.
-    listed = len(domain.items) <= _LISTED or not _lists_all_items(request)
-    return {
-        "items": _axis(domain.items, listed=listed),
-        "contexts": [_axis(axis, listed=True) for axis in domain.contexts],
-    }
-
-
-def _open_domain(lists: OpenDomain, released: Released) -> dict[str, Any]:
+def _domain(request: Request, released: Released) -> PublicDomain:
     """The columns: of those that were discovered, how many values all tables together have."""
-
-    def told(name: str) -> dict[str, Any]:
-        axis = lists.lists.get(name)
-        if axis is None:
-            return {"name": name, "size": len(_found(name, released)), "discovered": True}
-        is_item = lists.has_items and name == lists.columns[0]
-        return _axis(axis, listed=not is_item or len(axis) <= _LISTED)
-
-    first, *others = columns = [told(name) for name in lists.columns]
+    lists = request.lists
+    if isinstance(lists, OpenDomain):
+        names, axes, all_there = lists.columns, lists.lists, True
+    else:
+        axes = {axis.name: axis for axis in lists.axes}
+        names, all_there = tuple(axes), _lists_all_items(request)
+    # A long list of items is in the items' table, unless that is a summary or a transform.
+    elsewhere = names[0] if lists.has_items and all_there else None
+    columns = [
+        PublicList(name=name, length=len(_found(name, released)), discovered=True)
+        if name not in axes
+        else _public_list(axes[name], listed=name != elsewhere or len(axes[name]) <= _LISTED)
+        for name in names
+    ]
     if not lists.has_items:
-        return {"attributes": columns}
-    return {"items": first, "contexts": others}
+        return PublicDomain(attributes=tuple(columns))
+    return PublicDomain(items=columns[0], context_lists=tuple(columns[1:]))
+
+
+def _public_list(axis: Axis, *, listed: bool) -> PublicList:
+    values = axis.values.tolist()
+    if listed:
+        return PublicList(name=axis.name, kind=axis.kind, length=len(axis), values=values)
+    return PublicList(
+        name=axis.name, kind=axis.kind, length=len(axis), sha256=list_hash(values),
+        listed_in="items.parquet",
+    )  # fmt: skip
 
 
 def _found(name: str, released: Released) -> set[Any]:
@@ -233,17 +227,6 @@ def _lists_all_items(request: Request) -> bool:
         return False
     items = request.tables[0]
     return items.layout is items.cells and not items.publishing.leaves_out
-
-
-def _axis(axis: Axis, *, listed: bool) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": axis.name, "kind": axis.kind, "size": len(axis)}
-    if listed:
-        return facts | {"values": axis.values.tolist()}
-    digest = hashlib.sha256()
-    for start in range(0, len(axis), _LISTED):
-        lines = map(str, axis.values[start : start + _LISTED].tolist())
-        digest.update(("\n".join(lines) + "\n").encode())
-    return facts | {"sha256": digest.hexdigest(), "listed_in": "items.parquet"}
 
 
 # What a release was asked for, as the ledger keeps it: every public parameter, nothing else.

@@ -108,8 +108,8 @@ def publish(request: Request, outside: Outside) -> Published:
         with making(reservation, staged, key):
             released = talk.finish(Account.of(reservation), outside.draws)  # with noise
             outside.stage("writing")
-            metadata = describe(said, request, to, reservation, released)
-            digest = staged.write(metadata, released.tables)  # under a temporary name
+            manifest = describe(said, request, to, reservation, released)
+            metadata, digest = staged.write(manifest, released.tables)  # under a temporary name
             staged.ready()
         with marking(reservation, staged, key):
             ledger.mark_published(reservation.id, digest)  # paid for, whatever happens

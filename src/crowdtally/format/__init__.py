@@ -5,19 +5,16 @@ nothing here can see a record.
 
 ::
 
-    noisy      a table with its noise on, as it is written
-    folder     written whole, or not at all
-    load       opened again: Published, whose metadata are parsed once into
-    table        what is said about a table: its law, transform, publishing
-    domain       the public lists
-    metadata     guarantee, method, charge
-    auto         the steps by which `auto` spent epsilon
-    checks/    damage is seen
-    parquet    the tables' files
-    footer     what each of them says of its release
-    packaging  datapackage.json: the folder as a Frictionless Data Package
-    seal       release.json carries its own hash
-    withdrawal a note beside it that calls the release back
+    parse       bytes to structs and back, by kinds of fields; the seal
+    entries     the public lists, and what is said about each table
+    manifest    release.json as a whole: guarantee, method, charge
+    agreement   fields that must agree
+    tables      the tables' Parquet files, and their footers
+    contents    every row of a table against the manifest
+    datapackage the folder as a Frictionless Data Package
+    folder      written whole, or not at all
+    load        opened again: Published
+    withdrawal  a note beside it that calls the release back
 """
 
 from __future__ import annotations

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 from math import isclose, prod
-from typing import Any
 from unicodedata import is_normalized
 
 from crowdtally.core.domain import RESERVED
@@ -29,21 +28,17 @@ from crowdtally.core.layout import (
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.format.contents import cells_of
+from crowdtally.format.entries import PublicDomain, PublicList, TableFacts
 from crowdtally.format.manifest import (
     AUTO,
     DISTINCT,
     STATED,
     AutoFacts,
-    Charged,
     Guarantee,
+    Manifest,
     MethodFacts,
-    PublicDomain,
-    PublicList,
-    RecordFacts,
-    SummaryFacts,
-    TableFacts,
-    price_of,
 )
+from crowdtally.format.parse import plain
 from crowdtally.laws.conversion import delta_of
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
@@ -55,28 +50,25 @@ _OWN = {SIZES.name: 19, TOTAL.name: 1}
 """How many cells a table of numbers of its own has."""
 
 
-def is_auto(metadata: Mapping[str, Any]) -> bool:
+def is_auto(manifest: Manifest) -> bool:
     """Whether it is said, in one place or the other, that ``auto`` decided."""
-    return "auto" in metadata or metadata["method"]["bounding"] == AUTO
+    return manifest.auto is not None or manifest.method.bounding == AUTO
 
 
-def auto_disagreements(
-    metadata: Mapping[str, Any], domain: PublicDomain, tables: Sequence[TableFacts]
-) -> Iterator[str]:
-    """What does not agree, in words; the metadata has the shape that ``fields`` declares."""
-    if "auto" not in metadata or metadata["method"]["bounding"] != AUTO:
+def auto_disagreements(manifest: Manifest) -> Iterator[str]:
+    auto, domain, tables = manifest.auto, manifest.domain, manifest.tables
+    if auto is None or manifest.method.bounding != AUTO:
         yield "it says how auto spent epsilon, or method.bounding is 'auto', but not both"
         return
-    auto = AutoFacts.from_json(metadata["auto"])
-    if "other" in metadata or domain.is_discovered:
+    if manifest.other is not None or domain.is_discovered:
         yield "its cells are discovered, which auto does not do"
         return
     yield from _auto_tables_there({table.name for table in tables}, domain)
     if set(auto.context_per_user) not in (set(), {one.name for one in domain.contexts}):
         yield "auto.context_per_user names some of the contexts: it must be all of them, or none"
     yield from _steps(auto, tables)
-    yield from _auto_cost(auto, Guarantee.from_json(metadata["guarantee"]))
-    yield from _bounds(MethodFacts.from_json(metadata["method"]), auto, tables)
+    yield from _auto_cost(auto, manifest.guarantee)
+    yield from _bounds(manifest.method, auto, tables)
     for table in tables:
         wanted = _OWN.get(table.name, table.cells)
         if table.cells != wanted:
@@ -177,29 +169,28 @@ def _thetas(method: MethodFacts, auto: AutoFacts, tables: Sequence[TableFacts]) 
 _ROUNDING = 1e-9
 
 
-def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """What does not agree, in words; the metadata has the shape that ``fields`` declares."""
-    names = [table["name"] for table in metadata["tables"]]
-    domain = PublicDomain.from_json(metadata["domain"])
+def disagreements(manifest: Manifest) -> Iterator[str]:
+    """What does not agree, in words."""
+    domain, tables = manifest.domain, manifest.tables
+    names = [table.name for table in tables]
     yield from _doubled("it names the table", names)
     yield from _lists(domain)
-    if not is_auto(metadata):
-        yield from _tables_there(metadata, domain, set(names))
-    yield from _declared(metadata, domain)
-    yield from _stated(metadata)
-    yield from _cost(metadata)
-    for place, facts in enumerate(metadata["tables"]):
-        unread = fault_of(facts["noise"])
+    if not is_auto(manifest):
+        yield from _tables_there(manifest, set(names))
+    yield from _declared(manifest)
+    yield from _stated(manifest)
+    yield from _cost(manifest)
+    for place, table in enumerate(tables):
+        unread = fault_of(plain(table.noise))
         if unread is not None:
-            yield f"tables[{place}] ({facts['name']}) {unread}"
+            yield f"tables[{place}] ({table.name}) {unread}"
             return
-    tables = [TableFacts.from_json(facts, domain) for facts in metadata["tables"]]
-    if is_auto(metadata):
-        yield from auto_disagreements(metadata, domain, tables)
-    for place, (facts, table) in enumerate(zip(metadata["tables"], tables, strict=True)):
-        faults = (_free(table, metadata), _covers(table, metadata), _table(table, domain))
+    if is_auto(manifest):
+        yield from auto_disagreements(manifest)
+    for place, table in enumerate(tables):
+        faults = (_free(table, manifest), _covers(table, manifest), _table(table, domain))
         for fault in chain(*faults, _noise(table)):
-            yield f"tables[{place}] ({facts['name']}) {fault}"
+            yield f"tables[{place}] ({table.name}) {fault}"
 
 
 def _doubled(done: str, names: list[str]) -> Iterator[str]:
@@ -217,28 +208,22 @@ def _lists(domain: PublicDomain) -> Iterator[str]:
             yield from _values(one, one.values)
 
 
-def _values(listed: PublicList, values: Sequence[Any]) -> Iterator[str]:
+def _values(listed: PublicList, values: Sequence[str | int]) -> Iterator[str]:
     name = listed.name
     if len(values) != listed.length:
         yield f"the list of {name!r} has {len(values)} values, and its size is {listed.length}"
     if len(set(values)) != len(values):
         yield f"the list of {name!r} holds a value twice"
-    if (listed.kind == "text") != isinstance(values[0], str):
+    if set(map(type, values)) != {str if listed.kind == "text" else int}:
         yield f"the list of {name!r} is said to be of kind {listed.kind!r}, and is not"
-    elif listed.kind == "text" and not all(map(_is_normal, values)):
+    elif not all(is_normalized("NFC", value) for value in values if isinstance(value, str)):
         yield f"the list of {name!r} has a value that is not in Unicode normal form C"
 
 
-def _is_normal(value: str) -> bool:
-    return value.isascii() or is_normalized("NFC", value)
-
-
-def _tables_there(
-    metadata: Mapping[str, Any], domain: PublicDomain, names: set[str]
-) -> Iterator[str]:
+def _tables_there(manifest: Manifest, names: set[str]) -> Iterator[str]:
     """Each table of counts has a bound, unless nobody is bounded; popularity has none."""
-    method, found = MethodFacts.from_json(metadata["method"]), domain.is_discovered
-    wanted, bounds = _wanted(domain, names), set(method.bounds)
+    method, found = manifest.method, manifest.domain.is_discovered
+    wanted, bounds = _wanted(manifest.domain, names), set(method.bounds)
     free = found or method.bounding == DISTINCT
     if bounds - wanted or (not free and bounds != wanted) or (found and bounds):
         yield f"method.bounds is about {_named(bounds)}, and the tables are {_named(names)}"
@@ -246,14 +231,13 @@ def _tables_there(
         wanted = wanted | {POPULARITY.name}
     if names != wanted:
         yield f"its tables are {_named(names)}, and those of this domain are {_named(wanted)}"
-    if found != ("other" in metadata):
+    if found != (manifest.other is not None):
         yield "it has 'other' without discovered cells, or they without it"
 
 
-def _declared(metadata: Mapping[str, Any], domain: PublicDomain) -> Iterator[str]:
+def _declared(manifest: Manifest) -> Iterator[str]:
     """The records' declaration against the lists and the guarantee."""
-    records = RecordFacts.from_json(metadata["records"])
-    unit = Guarantee.from_json(metadata["guarantee"])
+    records, unit, domain = manifest.records, manifest.guarantee, manifest.domain
     if domain.has_items and records.item != domain.names[0]:
         yield f"records.item is {records.item!r}, and the domain's items are {domain.names[0]!r}"
     if not set(records.contexts) <= set(domain.names):
@@ -264,27 +248,25 @@ def _declared(metadata: Mapping[str, Any], domain: PublicDomain) -> Iterator[str
         yield f"records.user is {', '.join(records.user)!r}, and the unit's is {unit.column!r}"
 
 
-def _stated(metadata: Mapping[str, Any]) -> Iterator[str]:
+def _stated(manifest: Manifest) -> Iterator[str]:
     """A bound that the publisher states goes with its unit and its rule, and with each table."""
-    unit = metadata["guarantee"]["unit"]["kind"] == "bounded-elsewhere"
-    method = MethodFacts.from_json(metadata["method"])
-    facts = metadata["records"].get("bounded")
-    if not unit == (method.bounding == STATED) == (facts is not None):
+    unit, method = manifest.guarantee.unit == "bounded-elsewhere", manifest.method
+    most = manifest.records.bounded_to
+    if not unit == (method.bounding == STATED) == (most is not None):
         yield (
             "guarantee.unit, method.bounding and records.bounded do not agree on whether the "
             "bound is a statement of the publisher's"
         )
-    elif facts is not None and any(one.bound != facts["to"] for one in method.bounds.values()):
-        yield f"method.bounds has another bound than records.bounded.to, which is {facts['to']}"
+    elif most is not None and any(one.bound != most for one in method.bounds.values()):
+        yield f"method.bounds has another bound than records.bounded.to, which is {most}"
 
 
-def _covers(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
+def _covers(table: TableFacts, manifest: Manifest) -> Iterator[str]:
     """The noise of a table covers all rows that a person has, by the publisher's statement."""
-    facts = metadata["records"].get("bounded")
-    if facts is None:
+    most = manifest.records.bounded_to
+    if most is None:
         return
-    most, columns = facts["to"], PublicDomain.from_json(metadata["domain"]).names
-    apart = facts["cells_once"] and set(table.axes) >= set(columns)
+    apart = manifest.records.cells_once and set(table.axes) >= set(manifest.domain.names)
     squared = most if apart else most**2
     if table.sensitivity < most or table.sensitivity_squared < squared:
         yield f"covers fewer rows of a person than the {most} of records.bounded.to"
@@ -305,23 +287,23 @@ def _named(names: set[str]) -> str:
     return ", ".join(sorted(names)) or "none"
 
 
-def _cost(metadata: Mapping[str, Any]) -> Iterator[str]:
-    charged = Charged.from_json(metadata["charged"])
-    promised = Guarantee.from_json(metadata["guarantee"])
+def _cost(manifest: Manifest) -> Iterator[str]:
+    charged, promised = manifest.charged, manifest.guarantee
     for name, paid, told in (
         ("epsilon", charged.epsilon, promised.epsilon),
         ("delta", charged.delta, promised.delta),
     ):
         if paid != told:
             yield f"charged.{name} is {show(paid)}, and guarantee.{name} is {show(told)}"
-    if sum(map(Fraction, metadata["split"].values())) != 1:
+    if sum(manifest.split.values()) != 1:
         yield "the shares of split do not add up to 1"
-    yield from _added(metadata, charged, promised)
-    yield from _paid(metadata, promised)
+    yield from _added(manifest)
+    yield from _paid(manifest)
 
 
-def _added(metadata: Mapping[str, Any], charged: Charged, promised: Guarantee) -> Iterator[str]:
+def _added(manifest: Manifest) -> Iterator[str]:
     """What was spent before and the charge are what was spent after, in each of their sums."""
+    charged, promised = manifest.charged, manifest.guarantee
     before, after = charged.spent_before, replace(charged.spent_after, pure_rho=Fraction(0))
     nothing = Fraction(0)
     if charged.rho is None:
@@ -331,7 +313,7 @@ def _added(metadata: Mapping[str, Any], charged: Charged, promised: Guarantee) -
         return
     if promised.rho is None or charged.rho > promised.rho:
         yield "charged.rho is more than guarantee.rho"
-    least = before.plus(nothing, _unknown_delta(metadata), charged.rho)
+    least = before.plus(nothing, _unknown_delta(manifest), charged.rho)
     most = before.plus(nothing, promised.delta, charged.rho)
     if replace(after, delta=nothing) != replace(least, delta=nothing):
         yield "charged.spent_after is not charged.spent_before and charged.rho together"
@@ -339,19 +321,20 @@ def _added(metadata: Mapping[str, Any], charged: Charged, promised: Guarantee) -
         yield "charged.spent_after has another delta than charged.spent_before and the tables"
 
 
-def _paid(metadata: Mapping[str, Any], promised: Guarantee) -> Iterator[str]:
+def _paid(manifest: Manifest) -> Iterator[str]:
     """The tables cost no more than the release, and its ρ no more than its ε and δ buy.
 
     How ``auto`` pays, which may begin in ε and go on in ρ, is checked by its steps.
     """
-    rho, unknown = promised.rho, _unknown_delta(metadata)
+    promised = manifest.guarantee
+    rho, unknown = promised.rho, _unknown_delta(manifest)
     if rho is not None and delta_of(rho, promised.epsilon) > promised.delta - unknown:
         yield "guarantee.rho is more than guarantee.epsilon and guarantee.delta pay for"
     if unknown > promised.delta:
         yield "the tables cost more delta than was promised"
     paid_in, whole = promised.price.field, promised.price.value
-    prices = {one["name"]: price_of(one) for one in metadata["tables"]}
-    if not is_auto(metadata) and any(one.field != paid_in for one in prices.values()):
+    prices = {one.name: one.price for one in manifest.tables}
+    if not is_auto(manifest) and any(one.field != paid_in for one in prices.values()):
         yield f"a table is not paid for in {paid_in}, as the release is"
         return
     paid = {name: one.value for name, one in prices.items() if one.field == paid_in}
@@ -359,9 +342,10 @@ def _paid(metadata: Mapping[str, Any], promised: Guarantee) -> Iterator[str]:
         yield f"the tables cost more {paid_in} than was charged"
 
 
-def _unknown_delta(metadata: Mapping[str, Any]) -> Fraction:
+def _unknown_delta(manifest: Manifest) -> Fraction:
     """δ of all unknown cells: what each table that was discovered costs, added up."""
-    return sum((Fraction(one.get("delta", "0")) for one in metadata["tables"]), Fraction(0))
+    costs = (one.delta for one in manifest.tables if one.is_discovered)
+    return sum(costs, Fraction(0))
 
 
 def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
@@ -384,7 +368,7 @@ def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
     if table.cells != cells.size:
         yield f"has {table.cells} cells, and the lists make {cells.size}"
     if table.summary is not None:
-        yield from _summary(table, table.summary)
+        yield from _summary(table)
     if table.rows != table.published_cells:
         yield f"has {table.rows} rows for {table.published_cells} published cells"
 
@@ -415,28 +399,28 @@ def _transform(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
         yield "has a transform, which such a table cannot have"
 
 
-def _summary(table: TableFacts, summary: SummaryFacts) -> Iterator[str]:
-    published, wanted, publishing = summary.published_cells, summary.size, table.publishing
-    if summary.domain_cells != table.cells:
-        yield f"has {table.cells} cells and {summary.domain_cells} domain_cells"
+def _summary(table: TableFacts) -> Iterator[str]:
+    published, wanted, publishing = table.published_cells, table.size, table.publishing
+    if table.domain_cells != table.cells:
+        yield f"has {table.cells} cells and {table.domain_cells} domain_cells"
     if published > table.cells:
         yield f"has {published} published cells of {table.cells}"
     if ("priority" in publishing) != (wanted is not None):
         yield "has a size without being a priority sample, or is one without a size"
-    elif wanted is not None and (published > wanted or (published < wanted and not summary.short)):
+    elif wanted is not None and (published > wanted or (published < wanted and not table.short)):
         yield f"has {published} published cells for a size of {wanted}"
-    if summary.keeping.cut and "filter" not in publishing:
-        yield f"has a cut of {summary.keeping.cut} without being filtered"
-    if publishing == "threshold" and summary.keeping.threshold is None:
+    if table.cut and "filter" not in publishing:
+        yield f"has a cut of {table.cut} without being filtered"
+    if publishing == "threshold" and table.estimating_threshold is None:
         yield "is a threshold sample without a threshold"
 
 
-def _free(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
+def _free(table: TableFacts, manifest: Manifest) -> Iterator[str]:
     """Interval noise is for tables in which nobody is bounded, and they for it.
 
     But few chosen cells, in which a user counts once each, can have Gaussian noise as well.
     """
-    bounding, is_interval = metadata["method"]["bounding"], table.law.kind == IntervalNoise.kind
+    bounding, is_interval = manifest.method.bounding, table.law.kind == IntervalNoise.kind
     if is_interval and bounding not in (AUTO, DISTINCT):
         yield "has interval noise, and its users are bounded"
     few = table.is_chosen and table.law.kind == GaussianNoise.kind

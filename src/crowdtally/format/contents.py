@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from crowdtally.core import files
@@ -23,7 +24,8 @@ from crowdtally.core.integers import saturating_sum
 from crowdtally.core.layout import HEADS
 from crowdtally.errors import InputError
 from crowdtally.format import tables
-from crowdtally.format.manifest import PublicDomain, PublicList, TableFacts, TransformFacts, damaged
+from crowdtally.format.entries import PublicDomain, PublicList, TableFacts, TransformFacts
+from crowdtally.format.parse import damaged
 from crowdtally.format.tables import TYPES
 
 # Which cells a table has, from ``release.json`` alone: columns, types, number and order.
@@ -218,21 +220,23 @@ def check_contents(folder: Path, domain: PublicDomain, table: TableFacts) -> Non
     Columns, types and the number of rows were checked before.
     """
     path, rows = folder / table.file, table.published_cells
-    lists = tuple(_filled(folder, one) for one in domain.lists)
-    cells, expected = cells_of(table, replace(domain, lists=lists)), _Expected.of(table)
-    last: list[int] | None = None
+    whole = domain.holding([_filled(folder, one) for one in domain.lists])
+    cells = cells_of(table, whole)
+    last: list[Codes] | None = None
     for block in tables.read(path, [*cells.columns, *_VALUES], rows):
-        for fault in chain(_missing(cells, block), expected.faults(block)):
+        for fault in chain(_missing(cells, block), _value_faults(table, block)):
             raise damaged(path, fault)
         rows -= len(block["count"])
         codes = cells.codes(block)
         if any((code == NO_CELL).any() for code in codes):
             raise damaged(path, "a row names no cell of the public lists")
-        if not _ascends(codes, last):
+        if last is not None:
+            codes = [np.concatenate(both) for both in zip(last, codes, strict=True)]
+        if not _ascends(codes):
             raise damaged(path, "its rows are not in the order of the lists, or one is there twice")
-        if not _complete(cells, codes, last):
+        if not _complete(cells, codes, begins=last is None):
             raise damaged(path, "it has an item without some of its contexts")
-        last = [int(code[-1]) for code in codes]
+        last = [code[-1:] for code in codes]
     if rows:
         raise damaged(path, f"{rows} rows that it should have cannot be read")
 
@@ -268,46 +272,31 @@ def list_hash(values: list[Any]) -> str:
     return hashlib.sha256("".join(f"{value}\n" for value in values).encode()).hexdigest()
 
 
-def _ascends(codes: list[Codes], last: list[int] | None) -> bool:
+def _ascends(codes: list[Codes]) -> bool:
     """Whether rows follow each other in the order of their codes, the first slowest."""
     ascends: NDArray[np.bool_] | bool = False
-    for place in reversed(range(len(codes))):
-        code = codes[place] if last is None else np.concatenate(([last[place]], codes[place]))
+    for code in reversed(codes):
         step = np.diff(code)
         ascends = (step > 0) | ((step == 0) & ascends)
     return bool(np.all(ascends))
 
 
-def _complete(cells: Cells, codes: list[Codes], last: list[int] | None) -> bool:
-    """Whether rows that ascend have every chosen item with all of its cells.
+def _complete(cells: Cells, codes: list[Codes], begins: bool) -> bool:
+    """Whether rows that ascend, the table's first ones if it ``begins``, lack no cell of an item.
 
     Then the cells of an item count up from 0 to the last, and only then another item follows.
     """
     if cells.chosen is None or not cells.whole:
         return True
-    first = len(cells.factors) - cells.whole
-    number, before = _within_item(cells, codes), -1
-    if last is not None:
-        before = int(_within_item(cells, [np.array([one]) for one in last])[0])
-    counts_up = number == (before + 1 + np.arange(len(number))) % cells.together
-    return bool(np.all(counts_up)) and all(
-        _changes_at_once(codes[place], number, None if last is None else last[place])
-        for place in range(first)
+    first, number = len(cells.factors) - cells.whole, np.zeros(len(codes[0]), dtype=np.int64)
+    for factor, code in zip(cells.factors[first:], codes[first:], strict=True):
+        number = number * factor.length + code
+    start = 0 if begins else number[0]
+    counts_up = number == (start + np.arange(len(number))) % cells.together
+    new = number[1:] == 0
+    return bool(counts_up.all()) and all(
+        bool(np.all((np.diff(code) == 0) | new)) for code in codes[:first]
     )
-
-
-def _within_item(cells: Cells, codes: list[Codes]) -> Codes:
-    """The number of each row's cell among those of its item."""
-    number = np.zeros(len(codes[0]), dtype=np.int64)
-    for place in range(len(codes) - cells.whole, len(codes)):
-        number = number * cells.factors[place].length + codes[place]
-    return number
-
-
-def _changes_at_once(code: Codes, number: Codes, last: int | None) -> bool:
-    """Whether an item's code is that of the row before, but where its first cell stands."""
-    before = np.concatenate(([code[0] if last is None else last], code[:-1]))
-    return bool(np.all((code == before) | (number == 0)))
 
 
 def _missing(cells: Cells, block: Block) -> Iterator[str]:
@@ -319,46 +308,27 @@ def _missing(cells: Cells, block: Block) -> Iterator[str]:
             yield f"its column {name!r} has a row without a value (NULL)"
 
 
-@dataclass(frozen=True)
-class _Expected:
-    """What the values of a table's rows must be to each other."""
-
-    std: float
-    """Of the noise, in every row."""
-    reach: int
-    """Half of the noise interval's width, in units."""
-    unit: Fraction
-    """What a unit means as a count."""
-    least: int | None
-    """The smallest weight, in units, that is published; None for all."""
-    signed: bool
-    """Whether negative counts are published too."""
-
-    @classmethod
-    def of(cls, table: TableFacts) -> _Expected:
-        width = min(table.law.half_width(table.interval_level), 2**62)
-        least = None if table.summary is None else table.keeping.cut
-        signed = table.keeping.sides == "two"
-        if table.discovery_threshold is not None:
-            least, signed = min(table.discovery_threshold, 2**63 - 1), False  # within 64 bits
-        return cls(table.noise_std, width, table.law.unit, least, signed)
-
-    def faults(self, block: Block) -> Iterator[str]:
-        """What is wrong with the values of some rows."""
-        count = block["count"]
-        if not np.isfinite(count.astype(np.float64)).all():
-            yield "a count is not a finite number"
-            return
-        if not (block["noise_std"] == self.std).all():
-            yield "the standard deviation beside a count is not that of the noise"
-        units = count if self.unit == 1 else np.rint(count / float(self.unit))
-        for name, shift in (("count", 0), ("low", -self.reach), ("high", self.reach)):
-            if not _is_count(block[name], units, shift, self.unit):
-                yield f"a count and its noise interval do not belong together ({name!r})"
-        weights = np.abs(units.astype(np.float64)) if self.signed else units
-        # Floats know the larger counts to within a rounding only.
-        if self.least is not None and (weights < self.least * (1 - _ROUNDING)).any():
-            yield "it has a count that is too small to have been published"
+def _value_faults(table: TableFacts, block: Block) -> Iterator[str]:
+    """What is wrong with the values of some rows."""
+    count, unit = block["count"], table.law.unit
+    if not np.isfinite(count.astype(np.float64)).all():
+        yield "a count is not a finite number"
+        return
+    if not (block["noise_std"] == table.noise_std).all():
+        yield "the standard deviation beside a count is not that of the noise"
+    units = count if unit == 1 else np.rint(count / float(unit))
+    reach = min(table.law.half_width(table.interval_level), 2**62)
+    for name, shift in (("count", 0), ("low", -reach), ("high", reach)):
+        if not _is_count(block[name], units, shift, unit):
+            yield f"a count and its noise interval do not belong together ({name!r})"
+    least, weights = table.keeping.cut, units
+    if table.discovery_threshold is not None:
+        least = min(table.discovery_threshold, 2**63 - 1)  # within 64 bits
+    elif table.keeping.sides == "two":
+        weights = np.abs(units.astype(np.float64))
+    # Floats know the larger counts to within a rounding only.
+    if (weights < least * (1 - _ROUNDING)).any():
+        yield "it has a count that is too small to have been published"
 
 
 def _is_count(found: NDArray[Any], units: NDArray[Any], shift: int, unit: Fraction) -> bool:
@@ -386,13 +356,7 @@ _digests: dict[Path, tuple[_Identity, str]] = {}
 
 
 def check_table(folder: Path, domain: PublicDomain, table: TableFacts) -> None:
-    """Raise an InputError where a table's file is not what ``release.json`` says.
-
-    Args:
-        folder: the release.
-        domain: its public lists.
-        table: what it says about the table.
-    """
+    """Raise an InputError where a table's file is not what ``release.json`` says."""
     path = folder / table.file
     digest = digest_of(path)
     if table.sha256 != digest:
@@ -423,7 +387,10 @@ def _opened(path: Path, digest: str) -> tables.Opened:
 def digest_of(path: Path) -> str:
     """The SHA-256 of a file, computed again only where it is another file or was changed."""
     try:
-        identity = _identity(path)
+        found = os.stat(path)
+        identity = (
+            found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        )  # fmt: skip
         known, digest = _digests.get(path, (None, ""))
         if known == identity:
             return digest
@@ -437,8 +404,3 @@ def digest_of(path: Path) -> str:
     if time.time_ns() - max(identity[-2:]) > _SETTLED:
         _digests[path] = identity, digest
     return digest
-
-
-def _identity(path: Path) -> _Identity:
-    found = os.stat(path)
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from crowdtally.core import files
 from crowdtally.core.display import markdown, printable_json
 from crowdtally.errors import InputError
 from crowdtally.format import tables
-from crowdtally.format.manifest import Each, Fields, Leaf, damaged, faults, is_text
-from crowdtally.format.parse import json_object
+from crowdtally.format.entries import PublicDomain, TableFacts
+from crowdtally.format.manifest import Manifest
+from crowdtally.format.parse import Facts, damaged, json_object, shaped
 
 # ``datapackage.json``: the folder of a release as a Frictionless Data Package (version 2).
 #
@@ -22,8 +24,6 @@ from crowdtally.format.parse import json_object
 
 FILE = "datapackage.json"
 """Its name in the folder of a release."""
-FIELD = "datapackage"
-"""The field of ``release.json`` that has its hash."""
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 """The version of the standard."""
 MEDIATYPE = "application/vnd.apache.parquet"
@@ -46,78 +46,60 @@ Kinds = Mapping[str, Mapping[str, str]]
 """The columns of each table, by its name, and their kinds."""
 
 
-def package(metadata: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:
-    """The contents of ``datapackage.json``.
-
-    Args:
-        metadata: ``release.json``, complete but for what only this file tells: its hash.
-        kinds: the columns of the tables as they were written.
-    """
-    said, lists = about(metadata), _lists(metadata)
+def package(manifest: Manifest, kinds: Kinds) -> dict[str, Any]:
+    """The contents of ``datapackage.json``; ``kinds`` are the columns as they were written."""
+    said, lists = about(manifest), _lists(manifest.domain)
     facts = said.pop("crowdtally")
     return {
         "$schema": PROFILE,
         **said,
         "keywords": ["differential privacy", "counts"],
-        "resources": [
-            _resource(table, kinds[table["name"]], lists) for table in metadata["tables"]
-        ],
+        "resources": [_resource(table, kinds[table.name], lists) for table in manifest.tables],
         "crowdtally": facts,
     }
 
 
-def about(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What it says of the release as a whole, the promise above all: nothing that differs from it.
-
-    Args:
-        metadata: ``release.json``.
-    """
-    facts = tables.facts(metadata)
+def about(manifest: Manifest) -> dict[str, Any]:
+    """What it says of the release as a whole, the promise above all."""
+    facts = tables.facts(manifest)
     return {
-        "name": f"crowdtally-release-{metadata['id']}",
-        "id": metadata["id"],
-        "title": f"Differentially private counts of {metadata['counted']}",
+        "name": f"crowdtally-release-{manifest.id}",
+        "id": manifest.id,
+        "title": f"Differentially private counts of {manifest.counted}",
         "description": markdown(facts["guarantee"]),
-        "created": metadata["created"],
+        "created": manifest.created,
         "crowdtally": facts,
     }
 
 
-def encoded(metadata: Mapping[str, Any], kinds: Kinds) -> bytes:
+def encoded(manifest: Manifest, kinds: Kinds) -> bytes:
     """The bytes of ``datapackage.json``."""
-    return f"{printable_json(package(metadata, kinds), indent=2)}\n".encode()
+    return f"{printable_json(package(manifest, kinds), indent=2)}\n".encode()
 
 
-def _lists(metadata: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The short public lists, by their column."""
-    domain = metadata["domain"]
-    found = domain["attributes"] if "attributes" in domain else _of_items(domain)
-    return {
-        one["name"]: one["values"]
-        for one in found
-        if "values" in one and len(one["values"]) <= _LISTED
-    }
-
-
-def _of_items(domain: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The list of items, again as that of the other item of a pair, and those of contexts."""
-    items = domain["items"]
-    return [items, {**items, "name": f"other_{items['name']}"}, *domain["contexts"]]
+def _lists(domain: PublicDomain) -> dict[str, Sequence[str | int]]:
+    """The short public lists, by their column; that of the items also as the other of a pair."""
+    lists = {one.name: one.values for one in domain.lists}
+    if domain.items is not None:
+        lists |= {f"other_{domain.items.name}": domain.items.values} | lists
+    return {name: found for name, found in lists.items() if found and len(found) <= _LISTED}
 
 
 def _resource(
-    table: Mapping[str, Any], kinds: Mapping[str, str], lists: Mapping[str, list[Any]]
+    table: TableFacts, kinds: Mapping[str, str], lists: Mapping[str, Sequence[str | int]]
 ) -> dict[str, Any]:
     """One table: its file, and what its columns are."""
     named = [name for name in kinds if name not in _VALUES]
-    empty = set(_emptied(table, named))
+    empty = set[str]()
+    if table.transform.kind == "dyadic":
+        empty = {f"{name}{end}" for name in table.transform.ordered for end in _ENDS}
     return {
-        "name": table["name"],
+        "name": table.name,
         "type": "table",
-        "path": table["file"],
+        "path": table.file,
         "format": "parquet",
         "mediatype": MEDIATYPE,
-        "hash": f"sha256:{table['sha256']}",
+        "hash": f"sha256:{table.sha256}",
         "schema": {
             "fields": [
                 _field(name, kind, None if name in empty else lists.get(name), name not in empty)
@@ -129,15 +111,9 @@ def _resource(
     }
 
 
-def _emptied(table: Mapping[str, Any], named: list[str]) -> Iterator[str]:
-    """Columns that may have rows without a value."""
-    transform = table.get("transform", {"kind": "none", "ordered": []})
-    if transform["kind"] == "dyadic":
-        ends = {f"{name}{end}" for name in transform["ordered"] for end in _ENDS}
-        yield from (name for name in named if name in ends)
-
-
-def _field(name: str, kind: str, values: list[Any] | None, required: bool) -> dict[str, Any]:
+def _field(
+    name: str, kind: str, values: Sequence[str | int] | None, required: bool
+) -> dict[str, Any]:
     constraints: dict[str, Any] = {"required": True} if required else {}
     if name in _VALUES:
         described = {"description": _VALUES[name]}
@@ -148,42 +124,39 @@ def _field(name: str, kind: str, values: list[Any] | None, required: bool) -> di
     return {"name": name, "type": TYPES[kind], **described, "constraints": constraints}
 
 
-_TEXT = Leaf("a text", is_text)
-_PACKAGE = Fields(
-    {
-        "id": _TEXT,
-        "resources": Each(
-            Fields(
-                {
-                    "path": _TEXT,
-                    "hash": _TEXT,
-                    "schema": Fields({"fields": Each(Fields({"name": _TEXT, "type": _TEXT}))}),
-                }
-            )
-        ),
-    }
-)
+class _Field(Facts, frozen=True):
+    name: str
+    type: str
 
 
-def check_package(folder: Path, metadata: Mapping[str, Any]) -> None:
-    """Raise an InputError where a release's ``datapackage.json`` is not what it must be.
+class _Schema(Facts, frozen=True):
+    fields: tuple[_Field, ...]
 
-    Args:
-        folder: the release.
-        metadata: its ``release.json``, which was checked before.
-    """
+
+class _Resource(Facts, frozen=True, rename={"columns": "schema"}):
+    path: str
+    hash: str
+    columns: _Schema
+
+
+class _Package(Facts, frozen=True):
+    id: str
+    resources: tuple[_Resource, ...]
+
+
+def check_package(folder: Path, manifest: Manifest) -> None:
+    """Raise an InputError where a release's ``datapackage.json`` is not what it must be."""
     path = folder / FILE
-    raw = _bytes(path, metadata[FIELD]["sha256"])
-    found = json_object(raw, lambda what: damaged(path, what))
-    for fault in faults(_PACKAGE, found):
-        raise damaged(path, fault)
-    for fault in _disagreements(folder, found, metadata):
+    raw = _bytes(path, manifest.datapackage.sha256)
+    found = json_object(raw, partial(damaged, path))
+    stated = shaped(found, _Package, partial(damaged, path))
+    for fault in _disagreements(folder, found, stated, manifest):
         raise damaged(path, fault)
 
 
-def check_footer(path: Path, metadata: Mapping[str, Any]) -> None:
+def check_footer(path: Path, manifest: Manifest) -> None:
     """Raise an InputError where a table's footer is that of another release."""
-    for fault in tables.disagreements(tables.notes_in(path), metadata):
+    for fault in tables.disagreements(tables.notes_in(path), manifest):
         raise damaged(path, fault)
 
 
@@ -202,22 +175,22 @@ def _bytes(path: Path, sha256: str) -> bytes:
 
 
 def _disagreements(
-    folder: Path, found: Mapping[str, Any], metadata: Mapping[str, Any]
+    folder: Path, found: Mapping[str, Any], stated: _Package, manifest: Manifest
 ) -> Iterator[str]:
     """What it says that ``release.json`` and the tables do not."""
-    if found["id"] != metadata["id"]:
+    if stated.id != manifest.id:
         yield "it is about another release than release.json"
-    for name, said in about(metadata).items():
+    for name, said in about(manifest).items():
         if found.get(name) != said:
             yield f"its {name!r} is not what release.json says"
-    told = [(one["path"], one["hash"]) for one in found["resources"]]
-    if told != [(one["file"], f"sha256:{one['sha256']}") for one in metadata["tables"]]:
+    told = [(one.path, one.hash) for one in stated.resources]
+    if told != [(one.file, f"sha256:{one.sha256}") for one in manifest.tables]:
         yield "its resources are not the tables of release.json, with their hashes"
         return
-    for one in found["resources"]:
-        fields = {field["name"]: field["type"] for field in one["schema"]["fields"]}
-        if fields != _fields(folder / one["path"]) or len(fields) != len(one["schema"]["fields"]):
-            yield f"its fields of {one['path']!r} are not the columns of that file"
+    for one in stated.resources:
+        fields = [(field.name, field.type) for field in one.columns.fields]
+        if sorted(fields) != sorted(_fields(folder / one.path).items()):
+            yield f"its fields of {one.path!r} are not the columns of that file"
 
 
 def _fields(path: Path) -> dict[str, str]:

@@ -13,10 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from crowdtally.core import files
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.format import datapackage
 from crowdtally.format import tables as parquet
+from crowdtally.format.manifest import Hashed, Manifest, written
 from crowdtally.format.parse import sealed
 from crowdtally.format.tables import NoisyTable
 
@@ -46,32 +49,35 @@ class Staged:
             raise unwritable(target, error) from error
         return staged
 
-    def write(self, metadata: dict[str, Any], tables: Sequence[NoisyTable]) -> str:
+    def write(self, manifest: Manifest, tables: Sequence[NoisyTable]) -> tuple[dict[str, Any], str]:
         """Write tables and metadata under the temporary name and flush them.
 
         Args:
-            metadata: ``release.json``. It is completed with what only the written files tell: rows
-                and hash of each table, the hash of ``datapackage.json``, and its own.
-            tables: the tables that ``metadata["tables"]`` describes, in the same order.
+            manifest: ``release.json``, but for what only the written files tell: rows and hash of
+                each table, the hash of ``datapackage.json``, and its own.
+            tables: the tables that it is about, in the same order.
 
         Returns:
-            The SHA-256 of the bytes of ``release.json``, for the ledger.
+            ``release.json``, and the SHA-256 of its bytes, for the ledger.
         """
         try:
             blocks = {table.name: table.blocks() for table in tables}
-            columns = parquet.write(self.path, blocks, parquet.notes(metadata))
-            for facts, table in zip(metadata["tables"], tables, strict=True):
-                facts["rows"] = len(table.values)
-                facts["sha256"] = files.digest(self.path / facts["file"])
-            package = datapackage.encoded(metadata, columns)
-            metadata[datapackage.FIELD] = {"sha256": hashlib.sha256(package).hexdigest()}
+            columns = parquet.write(self.path, blocks, parquet.notes(manifest))
+            entries = [
+                replace(entry, rows=len(table.values), sha256=files.digest(self.path / entry.file))
+                for entry, table in zip(manifest.tables, tables, strict=True)
+            ]
+            manifest = replace(manifest, tables=tuple(entries))
+            package = datapackage.encoded(manifest, columns)
+            digest = Hashed(hashlib.sha256(package).hexdigest())
+            metadata = written(replace(manifest, datapackage=digest))
             raw = sealed(metadata)
             for name, content in ((datapackage.FILE, package), ("release.json", raw)):
                 (self.path / name).write_bytes(content)
                 files.flush(self.path / name)
         except OSError as error:
             raise unwritable(self._target, error) from error
-        return hashlib.sha256(raw).hexdigest()
+        return metadata, hashlib.sha256(raw).hexdigest()
 
     def ready(self) -> None:
         """Flush the folder, and refuse a target that is taken, while nothing depends on it yet."""
@@ -122,7 +128,10 @@ class staging:
     def __enter__(self) -> Staged:
         try:
             self._path.mkdir()
-            _try_room(self._path / "room")
+            room = self._path / "room"  # fail now, before a charge, where the disk is full already
+            room.write_bytes(bytes(_LEAST_ROOM))
+            files.flush(room)
+            room.unlink()
             self._staged = Staged(self._path, self._target)
             return self._staged
         except BaseException as error:
@@ -149,13 +158,6 @@ def _usual_mode(beside: Path) -> int:
     mode = probe.stat().st_mode & 0o777
     probe.rmdir()
     return mode
-
-
-def _try_room(path: Path) -> None:
-    """Fail now, before anything is charged, where the disk is full already."""
-    path.write_bytes(bytes(_LEAST_ROOM))
-    files.flush(path)
-    path.unlink()
 
 
 def check_target(target: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from crowdtally.core import files as regular
 from crowdtally.core.counts import Counted
 from crowdtally.errors import InputError
 from crowdtally.format import datapackage
+from crowdtally.format.agreement import disagreements
 from crowdtally.format.contents import check_table
+from crowdtally.format.entries import PublicDomain, TableFacts
 from crowdtally.format.folder import staging, unwritable
 from crowdtally.format.manifest import (
     DISTINCT,
@@ -25,14 +28,11 @@ from crowdtally.format.manifest import (
     BoundFacts,
     Charged,
     Guarantee,
+    Manifest,
     MethodFacts,
-    PublicDomain,
     RecordFacts,
-    TableFacts,
-    damaged,
-    promise,
 )
-from crowdtally.format.parse import FIELD, holds, parsed
+from crowdtally.format.parse import FIELD, damaged, holds, json_object, received, shaped
 from crowdtally.format.withdrawal import FILE as NOTE
 from crowdtally.format.withdrawal import WithdrawalNote, note_in, note_to_copy
 
@@ -53,15 +53,20 @@ class Published:
     sha256: str | None = None
     """Of the bytes of ``release.json``, where they were read."""
 
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What ``release.json`` says, parsed."""
+        return shaped(self.metadata, Manifest, partial(damaged, self.folder / "release.json"))
+
     @property
     def schema(self) -> str:
         """Name and version of the layout of ``release.json``."""
-        return str(self.metadata["schema"])
+        return self.manifest.schema
 
     @property
     def id(self) -> str:
         """What the ledger knows it by."""
-        return str(self.metadata["id"])
+        return self.manifest.id
 
     @property
     def withdrawn(self) -> WithdrawalNote | None:
@@ -71,43 +76,42 @@ class Published:
     @property
     def counted(self) -> str:
         """What a count counts: records or users."""
-        return str(self.metadata["counted"])
+        return self.manifest.counted
 
-    @cached_property
+    @property
     def guarantee(self) -> Guarantee:
-        return Guarantee.from_json(self.metadata["guarantee"])
+        return self.manifest.guarantee
 
-    @cached_property
+    @property
     def promise(self) -> str:
         """What is promised, in sentences."""
-        return promise(self.metadata)
+        return self.manifest.promise
 
-    @cached_property
+    @property
     def records(self) -> RecordFacts:
-        return RecordFacts.from_json(self.metadata["records"])
+        return self.manifest.records
 
-    @cached_property
+    @property
     def method(self) -> MethodFacts:
-        return MethodFacts.from_json(self.metadata["method"])
+        return self.manifest.method
 
-    @cached_property
+    @property
     def auto(self) -> AutoFacts | None:
         """How ``auto`` spent ε; None where a method was named."""
-        facts = self.metadata.get("auto")
-        return None if facts is None else AutoFacts.from_json(facts)
+        return self.manifest.auto
 
-    @cached_property
+    @property
     def charged(self) -> Charged:
-        return Charged.from_json(self.metadata["charged"])
+        return self.manifest.charged
 
-    @cached_property
+    @property
     def domain(self) -> PublicDomain:
-        return PublicDomain.from_json(self.metadata["domain"])
+        return self.manifest.domain
 
-    @cached_property
+    @property
     def tables(self) -> tuple[TableFacts, ...]:
         """What it says about each table, in order."""
-        return tuple(TableFacts.from_json(one, self.domain) for one in self.metadata["tables"])
+        return self.manifest.tables
 
     def table(self, name: str) -> TableFacts | None:
         """What it says about a table, or None where it has no such table."""
@@ -141,12 +145,28 @@ def _lack(path: Path) -> str:
     return "it is a file" if path.exists() else "there is no such folder"
 
 
+def _parsed(path: Path, raw: bytes) -> tuple[dict[str, Any], Manifest]:
+    """The contents of ``release.json``; an InputError says what is wrong with it."""
+    fault = partial(damaged, path)
+    metadata = json_object(raw, fault)
+    if "schema" in metadata and metadata["schema"] != SCHEMA:
+        raise InputError(
+            f"{str(path)!r} has layout {received(metadata['schema'])}; this version reads "
+            f"{SCHEMA!r} alone: use the version that wrote it."
+        )
+    digest = str(metadata.get(FIELD))
+    if re.fullmatch("[0-9a-f]{64}", digest) and not holds(raw, digest):
+        raise fault("it was changed after it was written (its SHA-256 is another)")
+    manifest = shaped(metadata, Manifest, fault)
+    for disagreement in disagreements(manifest):
+        raise fault(disagreement)
+    return metadata, manifest
+
+
 def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = None) -> Published:
     """Open a release and check it: an InputError says what is damaged.
 
-    Args:
-        folder: where it lies.
-        tell: says it where the release was withdrawn.
+    ``tell`` is told where the release was withdrawn.
     """
     path = Path(folder)
     try:
@@ -158,8 +178,9 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
         ) from None
     except OSError as error:
         raise regular.unreadable(path / "release.json", error) from error
-    metadata = parsed(path / "release.json", raw, SCHEMA)
+    metadata, manifest = _parsed(path / "release.json", raw)
     found = Published(path, metadata, sha256=hashlib.sha256(raw).hexdigest())
+    found.__dict__["manifest"] = manifest
     for table in found.tables:
         check_table(path, found.domain, table)
     if tell is not None and (note := found.withdrawn) is not None:
@@ -187,7 +208,7 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         bound.scaling,
         uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
-        quantity=published.metadata["records"].get("quantity", {}).get("most"),
+        quantity=None if published.records.quantity is None else published.records.most,
         norm=published.method.norm,
     )
 
@@ -236,11 +257,10 @@ def copy_files(published: Published, folder: Path) -> None:
 
 def _others(published: Published, folder: Path) -> Iterator[str]:
     """Copies that are not what was released."""
-    facts = published.metadata
     raw = (folder / "release.json").read_bytes()
-    if not holds(raw, facts[FIELD]):
+    if not holds(raw, published.manifest.sha256):
         yield "release.json"
-    if regular.digest(folder / datapackage.FILE) != facts[datapackage.FIELD]["sha256"]:
+    if regular.digest(folder / datapackage.FILE) != published.manifest.datapackage.sha256:
         yield datapackage.FILE
     for table in published.tables:
         try:

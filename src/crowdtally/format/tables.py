@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core import files
+from crowdtally.core.counts import Keeping
 from crowdtally.core.deadline import TooMuchError, stoppable
 from crowdtally.core.integers import saturating_sum, within_64_bits
 from crowdtally.core.layout import KINDS, Layout
 from crowdtally.core.numbers import show
 from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError
-from crowdtally.format.manifest import CHOSEN, damaged, promise
+from crowdtally.format.entries import CHOSEN
+from crowdtally.format.manifest import Manifest
+from crowdtally.format.parse import damaged
 from crowdtally.laws.base import NoiseLaw, as_counts
 
 # Release tables as Parquet files, through DuckDB: written in blocks, and opened again.
@@ -55,13 +58,7 @@ def write(
 ) -> dict[str, dict[str, str]]:
     """Write the blocks of each table, in order, as ``NAME.parquet`` and flush it to the disk.
 
-    Args:
-        folder: where to.
-        tables: the blocks of each table by its name.
-        notes: what the footer of every file says beside its columns, by key.
-
-    Returns:
-        The columns of each table and their kinds, in order.
+    The footer of every file holds the notes. Returns the columns of each table and their kinds.
 
     Raises:
         OSError: the disk is full or cannot be written.
@@ -97,27 +94,20 @@ def _write(
         connection.register("block", dict(block))
         connection.execute("INSERT INTO rows FROM block")
         connection.unregister("block")
-    form = f"FORMAT parquet, COMPRESSION zstd{_noted(notes)}"
+    form = "FORMAT parquet, COMPRESSION zstd"
+    if notes:  # DuckDB has no empty ones
+        pairs = ", ".join(f"'{_escaped(key)}': '{_escaped(words)}'" for key, words in notes.items())
+        form += f", KV_METADATA {{{pairs}}}"
     connection.execute(f"COPY rows TO '{_escaped(path)}' ({form})")
     files.flush(path)
     return kinds
-
-
-def _noted(notes: Mapping[str, str]) -> str:
-    """The option that puts notes into a footer; DuckDB has no empty one."""
-    pairs = ", ".join(f"'{_escaped(key)}': '{_escaped(words)}'" for key, words in notes.items())
-    return f", KV_METADATA {{{pairs}}}" if notes else ""
 
 
 def notes_in(path: Path) -> dict[str, str]:
     """What the footer of a file says beside its columns, by key."""
     query = "SELECT key, value FROM parquet_kv_metadata({})"
     found = _run(path, lambda file: query.format(_literal(file)), trusting=False).fetchall()
-    return {_text(key): _text(value) for key, value in found}
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode(errors="replace")
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in found}
 
 
 @dataclass(frozen=True)
@@ -190,11 +180,8 @@ def _run(
 ) -> Any:
     """The result of a query of a file, which DuckDB opens while the query begins.
 
-    Args:
-        path: the file.
-        query: gives the query, from where DuckDB finds the file.
-        parameters: of the query.
-        trusting: whether DuckDB may go by the file's statistics.
+    ``query`` is given the place where DuckDB finds the file; ``trusting`` lets DuckDB use the
+    file's statistics.
     """
     try:
         cursor = _database(os.getpid(), trusting).cursor()
@@ -266,6 +253,16 @@ class NoisyTable:
     cells: NDArray[Any] | None = None
     """Numbers of the published cells, ascending; None where all of the layout are published."""
 
+    @property
+    def keeping(self) -> Keeping:
+        """The rule by which cells were kept, with the threshold that estimates use."""
+        threshold = self.facts.get("estimating_threshold")
+        return Keeping(
+            self.facts.get("cut", 0),
+            None if threshold is None else Fraction(threshold),
+            self.facts.get("sides", "two"),
+        )
+
     def blocks(self) -> Iterator[dict[str, NDArray[Any]]]:
         """The table's columns, a million rows at a time, sorted by cell."""
         noise = self._noise()
@@ -314,30 +311,26 @@ PREFIX = "crowdtally."
 """What the keys of the notes begin with: other programs have keys of their own."""
 
 
-def facts(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The promise, and whose it is, in a few texts.
-
-    Args:
-        metadata: ``release.json``.
-    """
-    promised = metadata["guarantee"]
+def facts(manifest: Manifest) -> dict[str, str]:
+    """The promise, and whose it is, in a few texts."""
+    promised = manifest.guarantee
     return {
-        "schema": metadata["schema"],
-        "release": metadata["id"],
-        "guarantee": promise(metadata),
-        "epsilon": promised["epsilon"],
-        "delta": promised["delta"],
-        "unit": promised["unit"]["kind"],
+        "schema": manifest.schema,
+        "release": manifest.id,
+        "guarantee": manifest.promise,
+        "epsilon": show(promised.epsilon),
+        "delta": show(promised.delta),
+        "unit": promised.unit,
     }
 
 
-def notes(metadata: Mapping[str, Any]) -> dict[str, str]:
+def notes(manifest: Manifest) -> dict[str, str]:
     """The same as notes of a Parquet footer, by key."""
-    return {f"{PREFIX}{name}": words for name, words in facts(metadata).items()}
+    return {f"{PREFIX}{name}": words for name, words in facts(manifest).items()}
 
 
-def disagreements(found: Mapping[str, str], metadata: Mapping[str, Any]) -> Iterator[str]:
+def disagreements(found: Mapping[str, str], manifest: Manifest) -> Iterator[str]:
     """What ``release.json`` says that a footer does not."""
-    for key, words in notes(metadata).items():
+    for key, words in notes(manifest).items():
         if found.get(key) != words:
             yield f"its footer does not say the {key.removeprefix(PREFIX)} of release.json"

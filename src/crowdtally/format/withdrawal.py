@@ -15,13 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from crowdtally.core import files
 from crowdtally.core.display import plainly
 from crowdtally.errors import InputError
-from crowdtally.format.manifest import Fields, Leaf, choice, faults, is_text, received
-from crowdtally.format.parse import json_object
+from crowdtally.format.parse import Facts, json_object, received, shaped
 
 FILE = "withdrawn.json"
 """The note's name in the folder of a release."""
@@ -64,12 +63,7 @@ class WithdrawalNote:
 
 
 def note_in(folder: Path, release_id: str) -> WithdrawalNote | None:
-    """The note in a release's folder; None where there is none.
-
-    Args:
-        folder: the release.
-        release_id: its id, of which the note must be.
-    """
+    """The note in the folder of the release with this id; None where there is none."""
     try:
         raw = raw_note(folder)
         return None if raw is None else _parsed(raw, release_id)
@@ -105,50 +99,45 @@ def note_to_copy(folder: Path, release_id: str) -> bytes | None:
     return raw
 
 
-def _is_time(value: object) -> bool:
-    try:
-        return is_text(value) and datetime.fromisoformat(str(value)).utcoffset() is not None
-    except ValueError:
-        return False
+class _Note(Facts, frozen=True, kw_only=True):
+    schema: Literal["crowdtally-withdrawal/1"]
+    release: str
+    time: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        try:
+            zone = datetime.fromisoformat(self.time).utcoffset()
+        except ValueError:
+            zone = None
+        if zone is None:
+            raise ValueError("must have a time with its zone, such as 2026-11-17T08:00:00+00:00")
+        if not self.reason.strip():
+            raise ValueError("must have a reason")
 
 
-_NOTE = Fields(
-    {
-        "schema": choice(SCHEMA),
-        "release": Leaf("a text", is_text),
-        "time": Leaf("a time with its zone, such as 2026-11-17T08:00:00+00:00", _is_time),
-        "reason": Leaf("a text", lambda value: is_text(value) and value.strip() != ""),
-    }
-)
+def _damaged(what: str) -> InputError:
+    return InputError(f"{FILE}: {what}")
 
 
 def _parsed(raw: bytes, release_id: str) -> WithdrawalNote:
-    facts = json_object(raw, lambda what: InputError(f"{FILE}: {what}"))
-    for fault in faults(_NOTE, facts):
-        raise InputError(f"{FILE}: {fault}")
-    if facts["release"] != release_id:
+    note = shaped(json_object(raw, _damaged), _Note, _damaged)
+    if note.release != release_id:
         raise InputError(
-            f"{FILE} is about the release {received(facts['release'])}, and this one is "
-            f"{release_id!r}"
+            f"{FILE} is about the release {received(note.release)}, and this one is {release_id!r}"
         )
-    return WithdrawalNote(facts["time"], facts["reason"])
+    return WithdrawalNote(note.time, note.reason)
 
 
 def write_note(folder: Path, release_id: str, time: str, reason: str) -> None:
     """Put the note into a release's folder, whole or not at all, on disk when this returns.
 
-    Args:
-        folder: the release.
-        release_id: its id.
-        time: when it was withdrawn, as the ledger's entry says.
-        reason: why, as the ledger's entry says.
+    Time and reason are those of the ledger's entry.
 
     Raises:
         OSError: the note could not be written, or the disk did not confirm it.
     """
-    facts: dict[str, Any] = {
-        "schema": SCHEMA, "release": release_id, "time": time, "reason": reason,
-    }  # fmt: skip
+    facts = {"schema": SCHEMA, "release": release_id, "time": time, "reason": reason}
     text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
     beside = folder / f".{FILE}.{secrets.token_hex(8)}.part"
     try:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.core.counts import Keeping
 from crowdtally.core.hierarchy import (
     DyadicAxis,
     Sketching,
@@ -27,7 +26,6 @@ from crowdtally.curator.converse import Released
 from crowdtally.curator.methods.auto import Design, outcome_of, released_facts
 from crowdtally.curator.request.request import Request
 from crowdtally.format import NoisyTable
-from crowdtally.format.manifest import SPARSE, SummaryFacts
 from crowdtally.inference.auto import estimate_auto as from_auto
 from crowdtally.inference.auto_cells import estimate_cells
 from crowdtally.lab.rehearse import check_size
@@ -74,9 +72,7 @@ def range_answers(table: NoisyTable, low: NDArray[Any], high: NDArray[Any]) -> F
 
 def _published(table: NoisyTable) -> Floats:
     """The estimate of each published value, in units; 0 for those that were dropped."""
-    is_sparse = table.facts["publishing"] in SPARSE
-    keeping = SummaryFacts.from_json(table.facts).keeping if is_sparse else Keeping()
-    values = Sampled(keeping, table.law).adjusted(table.values)
+    values = Sampled(table.keeping, table.law).adjusted(table.values)
     if table.cells is None:
         return values
     found = np.zeros(table.layout.size)

@@ -59,7 +59,7 @@ def croissant(published: Published) -> str:
 
 
 def _dataset(published: Published) -> dict[str, Any]:
-    facts = tables.facts(published.metadata)
+    facts = tables.facts(published.manifest)
     told = [*withdrawal_lines(published.withdrawn), facts["guarantee"]]
     release = {
         "@type": "cr:FileObject",

@@ -13,14 +13,13 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.format import Published
 from crowdtally.inference.lifts import Seen, found_lifts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.questions.special import are_told
 from crowdtally.reader.release import Release
 from kit.auto import release_way, truth
 from kit.draws import Seeded
-from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, in_form, write
+from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, in_form, opened, write
 
 ITEMS, DAYS = 80, ["Fri", "Sat", "Sun", "Mon"]
 BOUND = 4
@@ -55,7 +54,7 @@ def release(folder: Path, true: np.ndarray, seed: int, **form: Any) -> Release:
         "records": RECORDS,
         "method": METHOD | {"bounds": bounds},
     }
-    return Release(Published(folder, facts))
+    return opened(folder, facts)
 
 
 def true_lifts(true: np.ndarray, days: list[str]) -> np.ndarray:

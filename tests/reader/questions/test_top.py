@@ -426,9 +426,11 @@ def test_pairs_and_quantities_in_words() -> None:
     pair = release.sum(**{name: item, f"other_{name}": other})
     assert pair.table == "pairs"
     assert pair.what_counts.startswith("Pairs of at most 4 records of each user are counted;")
-    quantity = {"records": {"quantity": {"column": "amount", "most": 20}}}
     found = load(stored("sra-items"))
-    told = Published(found.folder, {**found.metadata, **quantity})
+    quantity = {"quantity": {"column": "amount", "most": 20}}
+    told = Published(
+        found.folder, {**found.metadata, "records": {**found.metadata["records"], **quantity}}
+    )
     words = what_counts(told, told.tables[0]).words()
     assert words == "at most 4 records of each user are counted, each at most 20 times"
 

@@ -54,7 +54,6 @@ from crowdtally.curator.row_questions import (
 from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
-from crowdtally.format.manifest import SummaryFacts
 from crowdtally.inference.auto import estimate_auto
 from crowdtally.inference.facts import AutoFacts, Chosen, Noisy, Path
 from crowdtally.inference.posterior import Floats
@@ -172,9 +171,8 @@ def _noisy(table: NoisyTable, bound: float = inf) -> Noisy:
     values: Floats = np.asarray(as_counts(table.values, table.law.unit), dtype=np.float64)
     layout = table.layout.first if isinstance(table.layout, Crossed) else table.layout
     if table.cells is not None:
-        keeping = SummaryFacts.from_json(table.facts).keeping
         kept = np.asarray(table.cells, dtype=np.int64)
-        return Chosen(values, table.law, bound, places=kept, keeping=keeping)
+        return Chosen(values, table.law, bound, places=kept, keeping=table.keeping)
     if isinstance(layout, Picked):
         return Chosen(values, table.law, bound, places=layout.places)
     return Noisy(values, table.law, bound)

@@ -219,7 +219,7 @@ def _transformed(table: manifest.TableFacts) -> str:
     }[transform.kind]
 
 
-def _summary(table: manifest.TableFacts, summary: manifest.SummaryFacts) -> str:
+def _summary(table: manifest.TableFacts, summary: manifest.TableFacts) -> str:
     """How the cells were chosen, all of it by their noisy counts alone."""
     unit, keeping = float(table.law.unit), summary.keeping
     rules = []
