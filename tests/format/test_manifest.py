@@ -339,7 +339,7 @@ WRONG: list[tuple[str, str, Any, str]] = [
     ("auto", "tables.0.name", "popularity", "and auto makes sizes, items and some of"),
     ("auto", "tables.7.publishing", "dense", "is published as 'dense', which such a table cannot"),
     ("auto", "tables.1.publishing", "chosen", "is published as 'chosen', which such"),
-    ("auto", "tables.7.cells", 6, "and they are some of 5 items"),
+    ("auto", "tables.7.cells", 6, "has 6 cells, and they are some of 5"),
     ("auto", "tables.7.noise.cells", 3, "interval noise of 3 cells on 2 cells"),
     ("auto", "tables.7.noise.rate", "1", "a noise rate that is not its epsilon divided by"),
     ("long list", "domain.items.listed_in", "/etc/x",

@@ -360,9 +360,8 @@ def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
         yield f"is published as {table.publishing!r}, which such a table cannot be"
         return
     cells = cells_of(table, domain)
-    each, items = cells.together, cells.items
-    if table.is_chosen and (table.cells % each or table.cells > each * items):
-        yield f"has {table.cells} cells, and they are some of {items} items, {each} cells of each"
+    if table.is_chosen and table.cells > cells.most:
+        yield f"has {table.cells} cells, and they are some of {cells.most}"
     if table.columns != tuple(cells.columns):
         yield f"must have the columns {', '.join(cells.columns)}"
     if table.cells != cells.size:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from crowdtally.core import files
 from crowdtally.core.hierarchy import DyadicAxis
 from crowdtally.core.integers import saturating_sum
-from crowdtally.core.layout import HEADS
 from crowdtally.errors import InputError
 from crowdtally.format import tables
 from crowdtally.format.entries import PublicDomain, PublicList, TableFacts, TransformFacts
@@ -136,8 +135,6 @@ class Cells:
     """The parts of a cell's name, in the order of the columns."""
     pairs: bool = False
     """Whether both factors are one list, and a cell is an unordered pair of its values."""
-    whole: int = 0
-    """Of a table of chosen items: how many factors, the last ones, each item has all codes of."""
     chosen: int | None = None
     """How many cells there are, where a release chose some of its items, or found its cells."""
 
@@ -156,14 +153,9 @@ class Cells:
         return prod(factor.length for factor in self.factors)
 
     @property
-    def together(self) -> int:
-        """How many cells each chosen item has: one in each context, or one."""
-        return prod(factor.length for factor in self.factors[len(self.factors) - self.whole :])
-
-    @property
-    def items(self) -> int:
-        """How many items, or cells of attributes, could have been chosen."""
-        return prod(factor.length for factor in self.factors[: len(self.factors) - self.whole])
+    def most(self) -> int:
+        """How many cells could have been chosen."""
+        return prod(factor.length for factor in self.factors)
 
     def codes(self, rows: Block) -> list[Codes]:
         found = [factor.codes(rows) for factor in self.factors]
@@ -185,14 +177,7 @@ def cells_of(table: TableFacts, domain: PublicDomain) -> Cells:
         # How many numbers there are nothing but the table says: as many as go with its contexts.
         length = table.cells // prod(factor.length for factor in factors)
         return Cells((Numbers(table.kind.own, length), *factors))
-    if table.is_discovered:
-        return Cells(factors, chosen=table.cells)
-    if table.is_chosen:
-        # Top items of each context are others in each.
-        each = table.kind.over == "items in context" and table.kind is not HEADS
-        whole = len(domain.contexts) if each else 0
-        return Cells(factors, whole=whole, chosen=table.cells)
-    return Cells(factors)
+    return Cells(factors, chosen=table.cells if table.is_discovered or table.is_chosen else None)
 
 
 def _factor(axis: PublicList, transform: TransformFacts) -> Factor:
@@ -234,8 +219,6 @@ def check_contents(folder: Path, domain: PublicDomain, table: TableFacts) -> Non
             codes = [np.concatenate(both) for both in zip(last, codes, strict=True)]
         if not _ascends(codes):
             raise damaged(path, "its rows are not in the order of the lists, or one is there twice")
-        if not _complete(cells, codes, begins=last is None):
-            raise damaged(path, "it has an item without some of its contexts")
         last = [code[-1:] for code in codes]
     if rows:
         raise damaged(path, f"{rows} rows that it should have cannot be read")
@@ -279,24 +262,6 @@ def _ascends(codes: list[Codes]) -> bool:
         step = np.diff(code)
         ascends = (step > 0) | ((step == 0) & ascends)
     return bool(np.all(ascends))
-
-
-def _complete(cells: Cells, codes: list[Codes], begins: bool) -> bool:
-    """Whether rows that ascend, the table's first ones if it ``begins``, lack no cell of an item.
-
-    Then the cells of an item count up from 0 to the last, and only then another item follows.
-    """
-    if cells.chosen is None or not cells.whole:
-        return True
-    first, number = len(cells.factors) - cells.whole, np.zeros(len(codes[0]), dtype=np.int64)
-    for factor, code in zip(cells.factors[first:], codes[first:], strict=True):
-        number = number * factor.length + code
-    start = 0 if begins else number[0]
-    counts_up = number == (start + np.arange(len(number))) % cells.together
-    new = number[1:] == 0
-    return bool(counts_up.all()) and all(
-        bool(np.all((np.diff(code) == 0) | new)) for code in codes[:first]
-    )
 
 
 def _missing(cells: Cells, block: Block) -> Iterator[str]:
