@@ -19,38 +19,18 @@ from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
+from crowdtally.curator import row_questions as measures
 from crowdtally.curator.bounding.scaling import Aim, Auto
 from crowdtally.curator.converse import IN_STEPS, Asking, Facts, Released
-from crowdtally.curator.methods.auto_rules import (
-    KAPPA,
-    PAID_AS,
-    RICH,
-    SIZES,
-    Purse,
-    Setting,
-    bound_inside,
-    measured_kappa,
-    of_the_pilot,
-    why,
-    zoomed,
-)
+from crowdtally.curator.methods import auto_rules as rules
+from crowdtally.curator.methods.auto_rules import KAPPA, SIZES, Purse, Setting
 from crowdtally.curator.questions import Bound, Question
 from crowdtally.curator.questions import Noisy as Answer
 from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import Paid
-from crowdtally.curator.row_questions import (
-    Inside,
-    Lengths,
-    Measure,
-    RowQuestion,
-    Scaled,
-    UserRows,
-    UsersInside,
-    Whole,
-    row_table,
-)
+from crowdtally.curator.row_questions import Measure, RowQuestion, UserRows, row_table
 from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
@@ -108,6 +88,15 @@ class Design:
         """m: how many items there are, or cells of attributes."""
         return self.items.cells.size
 
+    @property
+    def purses(self) -> tuple[Purse, ...]:
+        """What may pay for all tables but the sizes: the rest, or the ρ that it grants with δ."""
+        whole, once = self.whole, not self.rows.repeats
+        rest = type(whole)(whole.value * (1 - SIZES))
+        if not self.may_turn or not isinstance(rest, Epsilon):
+            return (Purse(rest, once),)
+        return Purse(rest, once), Purse(Rho(rho_of(rest, self.delta)), once)
+
     def setting(self, purse: Purse, lengths: RowLengths) -> Setting:
         cells, listed = self.cells is not None, not self.items.publishing.leaves_out
         return Setting(self.size, self.aim, bool(self.contexts), cells, listed, purse, lengths)
@@ -124,7 +113,7 @@ class Step:
 
     def as_dict(self, path: Path) -> dict[str, Any]:
         """With the reason why it is there, on the path that was taken."""
-        price, reason = show(self.price.value), why(self.name, path)
+        price, reason = show(self.price.value), rules.why(self.name, path)
         bound = {} if self.theta is None else {"theta": self.theta}
         return {"name": self.name, self.price.field: price, "why": reason, **bound}
 
@@ -192,22 +181,19 @@ class Course:
     ) -> Generator[Question, Answer, list[Noisy]]:
         """Tables whose parameters are known at the same moment are one question.
 
-        Args:
-            prices: of each share.
-            asked: the cells of each table, by its name, and what is measured of them.
+        Of each there are the cells and what is measured of them; a price is that of a share.
         """
         rows, own, ranked = self.design.rows, self.design.items, self.design.aim == "top"
         tables, steps = [], []
         for name, (cells, measure) in asked.items():
-            price = prices[PAID_AS.get(name, name)]
+            price = prices[rules.PAID_AS.get(name, name)]
             form = own.publishing if name == own.name else Dense()
             table = row_table(name, cells, price, measure, rows, publishing=form, ranked=ranked)
             theta = getattr(measure, "to", getattr(measure, "most", None))
             tables.append(table)
             steps.append(Step(name, price, theta))
         self.outcome = replace(self.outcome, steps=(*self.outcome.steps, *steps))
-        measures = tuple(measure for _, measure in asked.values())
-        answer = yield RowQuestion(tuple(tables), rows, measures)
+        answer = yield RowQuestion(tuple(tables), rows, tuple(m for _, m in asked.values()))
         self.tables += answer.tables
         return [_noisy(table) for table in answer.tables]
 
@@ -240,7 +226,7 @@ class AutoMethod:
     def ask(self) -> Asking:
         design = self.design
         course, price = Course(design), design.whole * SIZES
-        bins = Numbered("bin", BINS), Lengths()
+        bins = Numbered("bin", BINS), measures.Lengths()
         (sizes,) = yield from course.ask({"sizes": price}, {kinds.SIZES.name: bins})
         setting = self.known(RowLengths(sizes.values, sizes.std))
         path, kappa = yield from self._path(course, setting)
@@ -255,29 +241,9 @@ class AutoMethod:
         return course.outcome
 
     def known(self, lengths: RowLengths) -> Setting:
-        """What follows from the sizes: among it, what later tables are paid out of."""
-        purse = self._purse(lengths)
-        return self.design.setting(purse, replace(lengths, rich_from=self._rich_from(purse)))
-
-    def _purse(self, lengths: RowLengths) -> Purse:
-        """What is left, in ε or, where that is expected to err less, in the ρ that it grants."""
-        whole, ones = self.design.whole, not self.design.rows.repeats
-        rest = type(whole)(whole.value * (1 - SIZES))
-        if not self.design.may_turn or not isinstance(rest, Epsilon):
-            return Purse(rest, ones)
-        path: Path = "short" if lengths.short else "long"
-
-        def error(purse: Purse) -> float:
-            return self.design.setting(purse, lengths).bounds(path, KAPPA).error
-
-        return min(Purse(rest, ones), Purse(Rho(rho_of(rest, self.design.delta)), ones), key=error)
-
-    def _rich_from(self, purse: Purse) -> float:
-        """From how many users on tastes are looked at; never where only ranks of users matter."""
-        ranked = self.design.aim != "counts" and purse.ones
-        if ranked or self.design.items.publishing.leaves_out:
-            return inf
-        return RICH * self.design.size / purse.worth
+        """What follows from the sizes; the rest is paid for in what is expected to err less."""
+        settings = (self.design.setting(purse, lengths) for purse in self.design.purses)
+        return min(settings, key=Setting.expected_error).looking_at_tastes()
 
     def _path(
         self, course: Course, setting: Setting
@@ -288,13 +254,13 @@ class AutoMethod:
             return "short", KAPPA
         if not lengths.rich:
             return "long", KAPPA
-        bounds, cells = of_the_pilot(lengths), self.design.items.cells
+        bounds, cells = rules.of_the_pilot(lengths), self.design.items.cells
         classes = {
             kinds.PILOT_SHORT.name: (cells, bounds.short_rows),
             kinds.PILOT.name: (cells, bounds.long_rows),
         }
         short, long = yield from course.ask(setting.prices("rich"), classes)
-        kappa = measured_kappa(lengths, bounds.short, short, long, setting.purse.fourth)
+        kappa = rules.measured_kappa(lengths, bounds.short, short, long, setting.purse.fourth)
         if kappa is not None:
             return "rich", kappa
         return setting.path_without_kappa(), KAPPA
@@ -303,27 +269,28 @@ class AutoMethod:
         """The items, and what goes with them on this path."""
         design, path, cells = self.design, course.outcome.path, self.design.items.cells
         bounds = setting.bounds(path, course.outcome.kappa)
+        theta = bounds.theta
         asked: dict[str, tuple[Layout, Measure]]
         asked = {design.items.name: (cells, bounds.long_rows)}
         if bounds.short:
             asked[kinds.ITEMS_SHORT.name] = cells, bounds.short_rows
         if path == "long":
-            asked[kinds.TOTAL.name] = Numbered("total", 1), Whole(setting.bound_of_total())
+            asked[kinds.TOTAL.name] = Numbered("total", 1), measures.Whole(setting.bound_of_total())
         if design.cells is not None:
-            asked[kinds.EDGES.name] = design.cells.cells, Scaled(bounds.theta, "cells")
+            asked[kinds.EDGES.name] = design.cells.cells, measures.Scaled(theta, "cells")
         if design.contexts:
-            asked[kinds.CONTEXTS.name] = grid(design.contexts), Scaled(bounds.theta, "contexts")
+            asked[kinds.CONTEXTS.name] = grid(design.contexts), measures.Scaled(theta, "contexts")
         yield from course.ask(setting.prices(path), asked)
 
     def _zoom(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
         """Items that have much of the records, in rows of their own: so with less noise."""
         found = course.estimates()
-        chosen = zoomed(found, setting.head)
+        chosen = rules.zoomed(found, setting.head)
         own, steps = self.design.items.name, course.outcome.steps
         theta = next(step.theta or 1 for step in steps if step.name == own)
         bound = max(1, round(theta * float(found[chosen].sum() / found.sum())))
         cells = Picked(self.design.items.cells, chosen)
-        again = {kinds.ZOOM.name: (cells, Inside(tuple(chosen.tolist()), bound))}
+        again = {kinds.ZOOM.name: (cells, measures.Inside(tuple(chosen.tolist()), bound))}
         yield from course.ask(setting.prices("long"), again)
 
     def _head(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
@@ -335,9 +302,10 @@ class AutoMethod:
         layout = Crossed(cells, grid(design.contexts)) if split else cells
         measure: Measure
         if not rows.repeats and (rows.per_user or not split):
-            kind, measure = kinds.SPLIT_HEAD if split else kinds.HEAD, UsersInside(places, split)
+            kind = kinds.SPLIT_HEAD if split else kinds.HEAD
+            measure = measures.UsersInside(places, split)
         else:
-            bound = bound_inside(found[chosen], setting.lengths.users)
+            bound = rules.bound_inside(found[chosen], setting.lengths.users)
             kind = kinds.SPLIT_ROWS if split else kinds.HEAD_ROWS
-            measure = Inside(places, bound, split)
+            measure = measures.Inside(places, bound, split)
         yield from course.ask(setting.prices("long"), {kind.name: (layout, measure)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, inf, sqrt
 
@@ -358,6 +358,16 @@ class Setting:
             return noise**2 + lengths.doubt(bound) ** 2 + lost**2
 
         return int(min(BOUNDS, key=relative))
+
+    def expected_error(self) -> float:
+        """As far as it is known before any look at tastes."""
+        return self.bounds("short" if self.lengths.short else "long", KAPPA).error
+
+    def looking_at_tastes(self) -> Setting:
+        """The same, where many users pay for a look at tastes; never where only ranks matter."""
+        ranked = self.aim != "counts" and self.purse.ones
+        users = RICH * self.items / self.purse.worth if self.listed and not ranked else inf
+        return replace(self, lengths=replace(self.lengths, rich_from=users))
 
     def path_without_kappa(self) -> Path:
         """Where a look at tastes found nothing: one more measurement of the head, or none."""

@@ -27,7 +27,7 @@ from crowdtally.curator.methods.auto import (
     outcome_of,
     released_facts,
 )
-from crowdtally.curator.methods.auto_rules import KAPPA, SIZES, Setting
+from crowdtally.curator.methods.auto_rules import SIZES, Setting
 from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.questions import Tables
 from crowdtally.curator.request.request import Request
@@ -331,8 +331,7 @@ def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any
 def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
     """Without estimates of so many items: what is decided once the sizes are released."""
     setting = _known(design, world)
-    path: Path = "short" if setting.lengths.short else "long"
-    rmse = sqrt(setting.bounds(path, KAPPA).error / design.size)
+    rmse = sqrt(setting.expected_error() / design.size)
     error = {"rmse": rmse, "rmse_top": None, "largest": float(world.counts[0]), "top": None}
     listed = not design.items.publishing.leaves_out
     return {
