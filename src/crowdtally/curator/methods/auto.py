@@ -48,10 +48,8 @@ from crowdtally.ledger import Part
 class Design:
     """What is public before anything is counted."""
 
-    epsilon: Epsilon
-    delta: Delta
-    noise: str
-    """``laplace``; with δ ``gaussian``, or ``auto``: decided once the sizes are released."""
+    paid: Paid
+    """Its noise is ``laplace``; with δ ``gaussian``, or ``auto``: decided by the sizes."""
     aim: Aim
     rows: UserRows
     items: Table
@@ -68,20 +66,12 @@ class Design:
             raise TypeError("a design is made for a request that leaves its method to auto")
         rows = UserRows(per_user=bool(rule.per_user), repeats=rule.repeats)
         cells = tables[1] if len(tables) > 1 else None
-        return cls(
-            request.epsilon, request.delta, request.paid.noise, rule.aim, rows, tables[0], cells,
-            request.domain.contexts,
-        )  # fmt: skip
-
-    @property
-    def whole(self) -> Price:
-        """All of ε, or all of the ρ that ε and δ grant."""
-        return Paid(self.noise, self.epsilon, self.delta).price
+        return cls(request.paid, rule.aim, rows, tables[0], cells, request.domain.contexts)
 
     @property
     def may_turn(self) -> bool:
         """Whether later tables may be paid for in ρ although the first is not."""
-        return self.noise == AUTO and self.delta.value > 0
+        return self.paid.noise == AUTO and self.paid.delta.value > 0
 
     @property
     def size(self) -> int:
@@ -91,11 +81,11 @@ class Design:
     @property
     def purses(self) -> tuple[Purse, ...]:
         """What may pay for all tables but the sizes: the rest, or the ρ that it grants with δ."""
-        whole, once = self.whole, not self.rows.repeats
+        whole, once = self.paid.price, not self.rows.repeats
         rest = type(whole)(whole.value * (1 - SIZES))
         if not self.may_turn or not isinstance(rest, Epsilon):
             return (Purse(rest, once),)
-        return Purse(rest, once), Purse(Rho(rho_of(rest, self.delta)), once)
+        return Purse(rest, once), Purse(Rho(rho_of(rest, self.paid.delta)), once)
 
     def setting(self, purse: Purse, lengths: RowLengths) -> Setting:
         cells, listed = self.cells is not None, not self.items.publishing.leaves_out
@@ -212,25 +202,23 @@ class AutoMethod:
     @property
     def parts(self) -> tuple[Part, ...]:
         """The whole of the price. Where later tables may be paid for in ρ, δ is part of it."""
-        whole, aim = self.design.whole, {"aim": self.design.aim}
+        whole, aim = self.design.paid.price, {"aim": self.design.aim}
         if isinstance(whole, Rho):
             return (Part(AUTO_PART, None, IN_STEPS, aim, rho=whole),)
-        delta = self.design.delta if self.design.may_turn else Delta()
+        delta = self.design.paid.delta if self.design.may_turn else Delta()
         return (Part(AUTO_PART, whole, IN_STEPS, aim, delta),)
 
     @property
     def questions(self) -> int:
-        """At most."""
         return 4
 
     def ask(self) -> Asking:
-        design = self.design
-        course, price = Course(design), design.whole * SIZES
+        course, whole = Course(self.design), self.design.paid.price
         bins = Numbered("bin", BINS), measures.Lengths()
-        (sizes,) = yield from course.ask({"sizes": price}, {kinds.SIZES.name: bins})
+        (sizes,) = yield from course.ask({"sizes": whole * SIZES}, {kinds.SIZES.name: bins})
         setting = self.known(RowLengths(sizes.values, sizes.std))
         path, kappa = yield from self._path(course, setting)
-        rho = next((p for p in (design.whole, setting.purse.left) if isinstance(p, Rho)), None)
+        rho = next((p for p in (whole, setting.purse.left) if isinstance(p, Rho)), None)
         rich = setting.lengths.rich
         course.outcome = replace(course.outcome, path=path, rich=rich, kappa=kappa, rho=rho)
         yield from self._tables(course, setting)

@@ -247,13 +247,15 @@ class PlannedCourse:
             "context_per_user": design.rows.per_user,
             "guess_users": self.users,
             "guess_records": self.records,
-            "unreliable_below_users": int(-(-RELIABLE // design.epsilon.value)),
+            "unreliable_below_users": int(-(-RELIABLE // design.paid.epsilon.value)),
             "sizes_reliable": None,
             "steps": [],
             "expected_error": None,
         }
-        if design.delta.value:  # ρ may pay for the tables; None: not known before the sizes are
-            facts |= {"noise": design.noise, "paid_in": None if design.may_turn else Rho.field}
+        if (
+            design.paid.delta.value
+        ):  # ρ may pay for the tables; None: not known before the sizes are
+            facts |= {"noise": design.paid.noise, "paid_in": None if design.may_turn else Rho.field}
         if self.users is None or self.records is None:
             return facts | {
                 "steps": _between([_shares(design, world) for world in _likely(design)])
@@ -290,7 +292,7 @@ def _share(design: Design, outcome: Outcome, step: Step) -> Fraction:
     """What a table adds to the cost of the release; ρ is what was left of ε after the sizes."""
     if KINDS[step.name].short_rows:
         return Fraction(0)
-    whole = design.whole.value
+    whole = design.paid.price.value
     if isinstance(step.price, Rho) and outcome.rho is not None:
         return step.price.value / outcome.rho.value * (1 - SIZES)
     return step.price.value / whole
@@ -309,7 +311,7 @@ def _likely(design: Design) -> Iterator[Imagined]:
 
 def _known(design: Design, world: Imagined) -> Setting:
     """What the sizes would say, and what is left then."""
-    method, price = AutoMethod(design), design.whole
+    method, price = AutoMethod(design), design.paid.price
     empty = np.zeros(0, dtype=np.int64)
     law = noise_of(Counts(1, empty, empty, 1), type(price)(price.value * SIZES))
     return method.known(RowLengths(world.lengths().astype(np.float64), law.std()))
