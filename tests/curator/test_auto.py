@@ -215,6 +215,15 @@ def test_the_same_answers_give_equal_questions(name: str) -> None:
     assert name == "sparse" or other.questions[1:] != made.questions[1:]
 
 
+def test_few_users_of_many_attributes_are_released_too() -> None:
+    """Their table has another name than that of items, and is looked at again by it."""
+    records = declare(pa.table({}), user="user", attributes=["age", "zone"])
+    domain = Domain(attributes={"age": range(10), "zone": range(8)})
+    made = run(make_request(records, domain, epsilon=1), MadeUp({}))
+    assert made.tables(1) == ["cells", "total"]
+    assert made.tables(len(made.questions) - 1) == ["head_rows"]
+
+
 # ---- what is public decides, and nothing else ----------------------------------------------------
 
 

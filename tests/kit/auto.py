@@ -13,16 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 import crowdtally as ct
-from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.curator.method import method_of
 from crowdtally.curator.methods.auto import AutoMethod, Course
-from crowdtally.curator.methods.auto_rules import KAPPA, Purse, Setting
+from crowdtally.curator.methods.auto_rules import KAPPA, Setting
 from crowdtally.curator.questions import Noisy, Question
 from crowdtally.curator.request import table_specs
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.inference.facts import Path as Taken
 from crowdtally.inference.rows import BINS, RowLengths
-from crowdtally.laws.conversion import rho_of
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from kit.draws import Seeded
@@ -48,16 +46,8 @@ class OfMany(AutoMethod):
     """
 
     def known(self, lengths: RowLengths) -> Setting:
-        return super().known(RowLengths(LENGTHS, lengths.deviation))
-
-    def _purse(self, lengths: RowLengths) -> Purse:
-        purse, design = super()._purse(lengths), self.design
-        if design.may_turn and isinstance(purse.left, Epsilon):
-            return Purse(Rho(rho_of(purse.left, design.delta)), purse.ones)
-        return purse
-
-    def _rich_from(self, purse: Any) -> float:
-        return 0.0
+        many = RowLengths(LENGTHS, lengths.deviation, rich_from=0.0)
+        return self.design.setting(self.design.purses[-1], many)
 
     def _path(
         self, course: Course, setting: Setting

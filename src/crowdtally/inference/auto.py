@@ -137,7 +137,7 @@ def _of_whole_rows(facts: AutoFacts, table: Noisy, level: Fraction) -> AutoEstim
 
 
 def _of_long_rows(facts: AutoFacts, table: Noisy, level: Fraction) -> AutoEstimates:
-    """Where much was cut off: a measured total says how much, a head of whom."""
+    """Where much was cut off: a measured total says how much, a head from which items."""
     lengths, reach = facts.lengths, normal_reach(level)
     kept = 0.5 if lengths.weak else facts.scaled.kept(table.bound)[0]
     left, lost = _left(table, level, rare=True), 1 - kept

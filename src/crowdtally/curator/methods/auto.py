@@ -19,38 +19,18 @@ from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
+from crowdtally.curator import row_questions as measures
 from crowdtally.curator.bounding.scaling import Aim, Auto
 from crowdtally.curator.converse import IN_STEPS, Asking, Facts, Released
-from crowdtally.curator.methods.auto_rules import (
-    KAPPA,
-    PAID_AS,
-    RICH,
-    SIZES,
-    Purse,
-    Setting,
-    bound_inside,
-    measured_kappa,
-    of_the_pilot,
-    why,
-    zoomed,
-)
+from crowdtally.curator.methods import auto_rules as rules
+from crowdtally.curator.methods.auto_rules import KAPPA, SIZES, Purse, Setting
 from crowdtally.curator.questions import Bound, Question
 from crowdtally.curator.questions import Noisy as Answer
 from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import Paid
-from crowdtally.curator.row_questions import (
-    Inside,
-    Lengths,
-    Measure,
-    RowQuestion,
-    Scaled,
-    UserRows,
-    UsersInside,
-    Whole,
-    row_table,
-)
+from crowdtally.curator.row_questions import Measure, RowQuestion, UserRows, row_table
 from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
@@ -67,10 +47,8 @@ from crowdtally.ledger import Part
 class Design:
     """What is public before anything is counted."""
 
-    epsilon: Epsilon
-    delta: Delta
-    noise: str
-    """``laplace``; with δ ``gaussian``, or ``auto``: decided once the sizes are released."""
+    paid: Paid
+    """Its noise is ``laplace``; with δ ``gaussian``, or ``auto``: decided by the sizes."""
     aim: Aim
     rows: UserRows
     items: Table
@@ -87,25 +65,26 @@ class Design:
             raise TypeError("a design is made for a request that leaves its method to auto")
         rows = UserRows(per_user=bool(rule.per_user), repeats=rule.repeats)
         cells = tables[1] if len(tables) > 1 else None
-        return cls(
-            request.epsilon, request.delta, request.paid.noise, rule.aim, rows, tables[0], cells,
-            request.domain.contexts,
-        )  # fmt: skip
-
-    @property
-    def whole(self) -> Price:
-        """All of ε, or all of the ρ that ε and δ grant."""
-        return Paid(self.noise, self.epsilon, self.delta).price
+        return cls(request.paid, rule.aim, rows, tables[0], cells, request.domain.contexts)
 
     @property
     def may_turn(self) -> bool:
         """Whether later tables may be paid for in ρ although the first is not."""
-        return self.noise == AUTO and self.delta.value > 0
+        return self.paid.noise == AUTO and self.paid.delta.value > 0
 
     @property
     def size(self) -> int:
         """m: how many items there are, or cells of attributes."""
         return self.items.cells.size
+
+    @property
+    def purses(self) -> tuple[Purse, ...]:
+        """What may pay for all tables but the sizes: the rest, or the ρ that it grants with δ."""
+        whole, once = self.paid.price, not self.rows.repeats
+        rest = type(whole)(whole.value * (1 - SIZES))
+        if not self.may_turn or not isinstance(rest, Epsilon):
+            return (Purse(rest, once),)
+        return Purse(rest, once), Purse(Rho(rho_of(rest, self.paid.delta)), once)
 
     def setting(self, purse: Purse, lengths: RowLengths) -> Setting:
         cells, listed = self.cells is not None, not self.items.publishing.leaves_out
@@ -124,7 +103,7 @@ class Step:
 
     def as_dict(self, path: Path) -> dict[str, Any]:
         """With the reason why it is there, on the path that was taken."""
-        price, reason = show(self.price.value), why(self.name, path)
+        price, reason = show(self.price.value), rules.why(self.name, path)
         bound = {} if self.theta is None else {"theta": self.theta}
         return {"name": self.name, self.price.field: price, "why": reason, **bound}
 
@@ -191,22 +170,19 @@ class Course:
     ) -> Generator[Question, Answer, list[Noisy]]:
         """Tables whose parameters are known at the same moment are one question.
 
-        Args:
-            prices: of each share.
-            asked: the cells of each table, by its name, and what is measured of them.
+        Of each there are the cells and what is measured of them; a price is that of a share.
         """
         rows, own, ranked = self.design.rows, self.design.items, self.design.aim == "top"
         tables, steps = [], []
         for name, (cells, measure) in asked.items():
-            price = prices[PAID_AS.get(name, name)]
+            price = prices[rules.PAID_AS.get(name, name)]
             form = own.publishing if name == own.name else Dense()
             table = row_table(name, cells, price, measure, rows, publishing=form, ranked=ranked)
             theta = getattr(measure, "to", getattr(measure, "most", None))
             tables.append(table)
             steps.append(Step(name, price, theta))
         self.outcome = replace(self.outcome, steps=(*self.outcome.steps, *steps))
-        measures = tuple(measure for _, measure in asked.values())
-        answer = yield RowQuestion(tuple(tables), rows, measures)
+        answer = yield RowQuestion(tuple(tables), rows, tuple(m for _, m in asked.values()))
         self.tables += answer.tables
         return [_noisy(table) for table in answer.tables]
 
@@ -225,25 +201,23 @@ class AutoMethod:
     @property
     def parts(self) -> tuple[Part, ...]:
         """The whole of the price. Where later tables may be paid for in ρ, δ is part of it."""
-        whole, aim = self.design.whole, {"aim": self.design.aim}
+        whole, aim = self.design.paid.price, {"aim": self.design.aim}
         if isinstance(whole, Rho):
             return (Part(AUTO_PART, None, IN_STEPS, aim, rho=whole),)
-        delta = self.design.delta if self.design.may_turn else Delta()
+        delta = self.design.paid.delta if self.design.may_turn else Delta()
         return (Part(AUTO_PART, whole, IN_STEPS, aim, delta),)
 
     @property
     def questions(self) -> int:
-        """At most."""
         return 4
 
     def ask(self) -> Asking:
-        design = self.design
-        course, price = Course(design), design.whole * SIZES
-        bins = Numbered("bin", BINS), Lengths()
-        (sizes,) = yield from course.ask({"sizes": price}, {kinds.SIZES.name: bins})
+        course, whole = Course(self.design), self.design.paid.price
+        bins = Numbered("bin", BINS), measures.Lengths()
+        (sizes,) = yield from course.ask({"sizes": whole * SIZES}, {kinds.SIZES.name: bins})
         setting = self.known(RowLengths(sizes.values, sizes.std))
         path, kappa = yield from self._path(course, setting)
-        rho = next((p for p in (design.whole, setting.purse.left) if isinstance(p, Rho)), None)
+        rho = next((p for p in (whole, setting.purse.left) if isinstance(p, Rho)), None)
         rich = setting.lengths.rich
         course.outcome = replace(course.outcome, path=path, rich=rich, kappa=kappa, rho=rho)
         yield from self._tables(course, setting)
@@ -254,30 +228,9 @@ class AutoMethod:
         return course.outcome
 
     def known(self, lengths: RowLengths) -> Setting:
-        """What follows from the sizes: among it, what later tables are paid out of."""
-        purse = self._purse(lengths)
-        rich_from = self._rich_from(purse)
-        return self.design.setting(purse, replace(lengths, rich_from=rich_from))
-
-    def _purse(self, lengths: RowLengths) -> Purse:
-        """What is left, in ε or, where that is expected to err less, in the ρ that it grants."""
-        whole, ones = self.design.whole, not self.design.rows.repeats
-        rest = type(whole)(whole.value * (1 - SIZES))
-        if not self.design.may_turn or not isinstance(rest, Epsilon):
-            return Purse(rest, ones)
-        path: Path = "short" if lengths.short else "long"
-
-        def error(purse: Purse) -> float:
-            return self.design.setting(purse, lengths).bounds(path, KAPPA).error
-
-        return min(Purse(rest, ones), Purse(Rho(rho_of(rest, self.design.delta)), ones), key=error)
-
-    def _rich_from(self, purse: Purse) -> float:
-        """From how many users on tastes are looked at; never where only ranks of users matter."""
-        ranked = self.design.aim != "counts" and purse.ones
-        if ranked or self.design.items.publishing.leaves_out:
-            return inf
-        return RICH * self.design.size / purse.worth
+        """What follows from the sizes; the rest is paid for in what is expected to err less."""
+        settings = (self.design.setting(purse, lengths) for purse in self.design.purses)
+        return min(settings, key=Setting.expected_error).looking_at_tastes()
 
     def _path(
         self, course: Course, setting: Setting
@@ -288,13 +241,13 @@ class AutoMethod:
             return "short", KAPPA
         if not lengths.rich:
             return "long", KAPPA
-        bounds, cells = of_the_pilot(lengths), self.design.items.cells
+        bounds, cells = rules.of_the_pilot(lengths), self.design.items.cells
         classes = {
             kinds.PILOT_SHORT.name: (cells, bounds.short_rows),
             kinds.PILOT.name: (cells, bounds.long_rows(by_norm=lengths.by_norm)),
         }
         short, long = yield from course.ask(setting.prices("rich"), classes)
-        kappa = measured_kappa(lengths, bounds.short, short, long, setting.purse.fourth)
+        kappa = rules.measured_kappa(lengths, bounds.short, short, long, setting.purse.fourth)
         if kappa is not None:
             return "rich", kappa
         return setting.path_without_kappa(), KAPPA
@@ -308,23 +261,23 @@ class AutoMethod:
         if bounds.short:
             asked[kinds.ITEMS_SHORT.name] = cells, bounds.short_rows
         if path == "long":
-            asked[kinds.TOTAL.name] = Numbered("total", 1), Whole(setting.bound_of_total())
+            asked[kinds.TOTAL.name] = Numbered("total", 1), measures.Whole(setting.bound_of_total())
         if design.cells is not None:
             asked[kinds.EDGES.name] = design.cells.cells, replace(long_rows, over="cells")
         if design.contexts:
-            in_contexts = Scaled(setting.bound_of_contexts(bounds.theta), "contexts")
+            in_contexts = measures.Scaled(setting.bound_of_contexts(bounds.theta), "contexts")
             asked[kinds.CONTEXTS.name] = grid(design.contexts), in_contexts
         yield from course.ask(setting.prices(path), asked)
 
     def _zoom(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
         """Items that have much of the records, in rows of their own: so with less noise."""
         found = course.estimates()
-        chosen = zoomed(found, setting.head)
+        chosen = rules.zoomed(found, setting.head)
         own, steps = self.design.items.name, course.outcome.steps
         theta = next(step.theta or 1 for step in steps if step.name == own)
         bound = max(1, round(theta * float(found[chosen].sum() / found.sum())))
         cells = Picked(self.design.items.cells, chosen)
-        again = {kinds.ZOOM.name: (cells, Inside(tuple(chosen.tolist()), bound))}
+        again = {kinds.ZOOM.name: (cells, measures.Inside(tuple(chosen.tolist()), bound))}
         yield from course.ask(setting.prices("long"), again)
 
     def _head(self, course: Course, setting: Setting) -> Generator[Question, Answer, None]:
@@ -332,8 +285,10 @@ class AutoMethod:
         found = course.estimates()
         chosen = np.sort(np.argsort(-found, kind="stable")[: setting.head])
         places, cells = tuple(chosen.tolist()), Picked(self.design.items.cells, chosen)
-        asked: dict[str, tuple[Layout, Measure]] = {kinds.HEAD.name: (cells, UsersInside(places))}
+        asked: dict[str, tuple[Layout, Measure]] = {
+            kinds.HEAD.name: (cells, measures.UsersInside(places))
+        }
         if self.design.rows.repeats:
-            bound = bound_inside(found[chosen], setting.lengths.users)
-            asked = {kinds.HEAD_ROWS.name: (cells, Inside(places, bound))}
+            bound = rules.bound_inside(found[chosen], setting.lengths.users)
+            asked = {kinds.HEAD_ROWS.name: (cells, measures.Inside(places, bound))}
         yield from course.ask(setting.prices("long"), asked)

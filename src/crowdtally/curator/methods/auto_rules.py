@@ -353,6 +353,16 @@ class Setting:
         lengths = self.lengths
         return min(theta, ceil(lengths.records / lengths.users)) if lengths.by_norm else theta
 
+    def expected_error(self) -> float:
+        """As far as it is known before any look at tastes."""
+        return self.bounds("short" if self.lengths.short else "long", KAPPA).error
+
+    def looking_at_tastes(self) -> Setting:
+        """The same, where many users pay for a look at tastes; never where only ranks matter."""
+        ranked = self.aim != "counts" and self.purse.ones
+        users = RICH * self.items / self.purse.worth if self.listed and not ranked else inf
+        return replace(self, lengths=replace(self.lengths, rich_from=users))
+
     def path_without_kappa(self) -> Path:
         """Where a look at tastes found nothing: one more measurement of the head, or none."""
         once, again = self.bounds("rich", KAPPA).error, self.bounds("long", KAPPA).error

@@ -27,7 +27,7 @@ from crowdtally.curator.methods.auto import (
     outcome_of,
     released_facts,
 )
-from crowdtally.curator.methods.auto_rules import KAPPA, SIZES, Setting
+from crowdtally.curator.methods.auto_rules import SIZES, Setting
 from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.questions import Tables
 from crowdtally.curator.request.request import Request
@@ -246,13 +246,15 @@ class PlannedCourse:
             "context_per_user": design.rows.per_user,
             "guess_users": self.users,
             "guess_records": self.records,
-            "unreliable_below_users": int(-(-RELIABLE // design.epsilon.value)),
+            "unreliable_below_users": int(-(-RELIABLE // design.paid.epsilon.value)),
             "sizes_reliable": None,
             "steps": [],
             "expected_error": None,
         }
-        if design.delta.value:  # ρ may pay for the tables; None: not known before the sizes are
-            facts |= {"noise": design.noise, "paid_in": None if design.may_turn else Rho.field}
+        if (
+            design.paid.delta.value
+        ):  # ρ may pay for the tables; None: not known before the sizes are
+            facts |= {"noise": design.paid.noise, "paid_in": None if design.may_turn else Rho.field}
         if self.users is None or self.records is None:
             return facts | {
                 "steps": _between([_shares(design, world) for world in _likely(design)])
@@ -289,7 +291,7 @@ def _share(design: Design, outcome: Outcome, step: Step) -> Fraction:
     """What a table adds to the cost of the release; ρ is what was left of ε after the sizes."""
     if KINDS[step.name].short_rows:
         return Fraction(0)
-    whole = design.whole.value
+    whole = design.paid.price.value
     if isinstance(step.price, Rho) and outcome.rho is not None:
         return step.price.value / outcome.rho.value * (1 - SIZES)
     return step.price.value / whole
@@ -308,7 +310,7 @@ def _likely(design: Design) -> Iterator[Imagined]:
 
 def _known(design: Design, world: Imagined) -> Setting:
     """What the sizes would say, and what is left then."""
-    method, price = AutoMethod(design), design.whole
+    method, price = AutoMethod(design), design.paid.price
     empty = np.zeros(0, dtype=np.int64)
     law = noise_of(Counts(1, empty, empty, 1), type(price)(price.value * SIZES))
     return method.known(RowLengths(world.lengths().astype(np.float64), law.std()))
@@ -330,8 +332,7 @@ def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any
 def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
     """Without estimates of so many items: what is decided once the sizes are released."""
     setting = _known(design, world)
-    path: Path = "short" if setting.lengths.short else "long"
-    rmse = sqrt(setting.bounds(path, KAPPA).error / design.size)
+    rmse = sqrt(setting.expected_error() / design.size)
     error = {"rmse": rmse, "rmse_top": None, "largest": float(world.counts[0]), "top": None}
     listed = not design.items.publishing.leaves_out
     return {
