@@ -13,10 +13,8 @@ from crowdtally.ledger import Part
 
 @dataclass(frozen=True)
 class DiscoverFacts(Facts):
-    """What was not released."""
-
     other: Mapping[str, Any]
-    """The noisy mass of the other cells, and what it counts."""
+    """The noisy mass of the cells that were not released, and what it counts."""
 
     def as_dict(self) -> dict[str, Any]:
         return {"other": dict(self.other)}
@@ -35,6 +33,5 @@ class DiscoverMethod:
         return self.cells.parts()
 
     def ask(self) -> Asking:
-        """All tables come from one and the same kept cells."""
         found = yield self.cells
         return DiscoverFacts(found.other)
