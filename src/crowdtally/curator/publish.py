@@ -55,7 +55,7 @@ class Outside:
     request_id: str | None = None
     """The key under which a repeated request is charged once."""
     temporary: bool = False
-    """Whether the folder goes with this program."""
+    """Whether the folder is deleted when this program ends."""
 
 
 def publish(request: Request, outside: Outside) -> Published:

@@ -27,14 +27,14 @@ _LEAST_BITS = 32
 CHOICES_OF_SAMPLES = ("rank",)
 
 
-def told_apart(rows: Rows, what: What) -> Rows:
+def with_identity(rows: Rows, what: What) -> Rows:
     """(user, cell[, id]) → rows with an identity independent of other users and of row order."""
     if what == "users":
         return grouped(rows)  # (user, cell, rows): each cell once, with what a census needs
     if "id" in rows.columns:
         return rows
-    # A user's records in the order of their cells: places 0 … n−1 tell them apart. Records of one
-    # cell are interchangeable; those without a cell come last, so that they move nobody's place.
+    # A user's records in the order of their cells: places 0 … n−1 identify them. Records of one
+    # cell are interchangeable; those without a cell come last, so that they move no other record.
     return rows.mutate(place=places(rows.user, rows.cell))
 
 
@@ -79,7 +79,7 @@ def keep_first(
 class UniformSample(RecordRule):
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
-        records = told_apart(rows, what)  # (user, cell[, id | place])
+        records = with_identity(rows, what)  # (user, cell[, id | place])
         order = keyed_hash(engine, records, key)
         return keep_first(engine, records, order, cells=cells, limit=self.limit)
 
@@ -117,10 +117,6 @@ class Declared(UniformSample):
 # taken uniformly. The proof note is ``hpa.md``.
 
 
-def nothing_released() -> NDArray[np.int64]:
-    return np.zeros(0, dtype=np.int64)
-
-
 @value
 @dataclass(frozen=True, eq=False)
 class HPA(RecordRule):
@@ -132,7 +128,9 @@ class HPA(RecordRule):
     """The most records of one user that count in the popularity by which items are ranked."""
     choose: str | None = None
     """``rank`` chooses the bound privately, up to max_records, for a share of epsilon."""
-    popularity: NDArray[np.int64] = field(default_factory=nothing_released, kw_only=True)
+    popularity: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64), kw_only=True
+    )
     """The noisy count of every item of the public list, drawn once, already released."""
 
     def __post_init__(self) -> None:
@@ -163,7 +161,7 @@ class HPA(RecordRule):
         width = cells // len(self.popularity)
         ranks = self.steering()
         ranked = engine.load("popularity", {"item": np.arange(len(ranks)), "rank": ranks})
-        records = told_apart(rows, what)
+        records = with_identity(rows, what)
         records = records.mutate(item=(records.cell // width).cast("int64"))
         records = records.left_join(ranked, "item")
         # The rank leads; what is left of 63 bits is the hash, which breaks ties.

@@ -22,8 +22,6 @@ class DiscoverFacts(Facts):
 
 @dataclass(frozen=True)
 class DiscoverMethod:
-    """One question: which cells enough users have."""
-
     questions: ClassVar[int] = 1
 
     cells: CommonCells

@@ -40,7 +40,6 @@ class TablesMethod:
     popularity: Table | None = None
     """The table that items are ranked by; its bound is d₀."""
     choice: kinds.ChoiceQuestion | None = None
-    """How the bounds are chosen; None where the rule has them."""
 
     @classmethod
     def of(cls, request: Request) -> Self:

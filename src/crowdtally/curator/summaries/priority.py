@@ -20,13 +20,8 @@ from crowdtally.core.counts import Keeping, Sides
 from crowdtally.core.integers import Integers, exact_product
 from crowdtally.core.numbers import Number
 from crowdtally.core.values import value
+from crowdtally.curator.summaries import sparse
 from crowdtally.curator.summaries.base import LARGEST_SUMMARY, Charged, Noisy, SampleName, Summary
-from crowdtally.curator.summaries.sparse import (
-    check_fields,
-    check_size,
-    cut_for,
-    priority_threshold,
-)
 from crowdtally.curator.summaries.threshold import filtered, sampled
 from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
@@ -52,7 +47,7 @@ class Priority:
     """``one`` keeps positive noisy counts alone, ``two`` both signs."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        sparse.check_fields(self)
 
     @property
     def wanted(self) -> int | None:
@@ -84,7 +79,7 @@ class FilterPriority:
     """``one`` keeps positive noisy counts alone, ``two`` both signs."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        sparse.check_fields(self)
 
     @property
     def wanted(self) -> int | None:
@@ -92,7 +87,7 @@ class FilterPriority:
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """κ and τ; of a tree κ alone, because its ancestor rule needs the whole filter."""
-        cut = cut_for(self.cut, self.size, cells, law, self.sides)
+        cut = sparse.cut_for(self.cut, self.size, cells, law, self.sides)
         if tree:
             return Keeping(cut, None, self.sides)
         return _sampling(cut, self.threshold, self.size, cells, law, self.sides)
@@ -107,7 +102,7 @@ def _sampling(
 ) -> Keeping:
     if threshold is not None:
         return Keeping(cut, Fraction(threshold) / law.unit, sides)
-    return Keeping(cut, priority_threshold(cells, size, law, cut=cut, sides=sides), sides)
+    return Keeping(cut, sparse.priority_threshold(cells, size, law, cut=cut, sides=sides), sides)
 
 
 def prioritised(sample: Summary, size: int, draws: Draws) -> Summary:
@@ -116,7 +111,7 @@ def prioritised(sample: Summary, size: int, draws: Draws) -> Summary:
     Given that it was kept, a cell's r is uniform on (0, min(w/τ, 1)]; so its priority w/r is
     max(w, τ)/u with u uniform on (0, 1]. Without τ it is w/u.
     """
-    check_size(size)
+    sparse.check_size(size)
     name: SampleName = "filter-priority" if sample.keeping.cut else "priority"
     some = np.flatnonzero(sample.values)  # a weight of 0 has no priority; sampling never keeps one
     sample = replace(sample, cells=sample.cells[some], values=sample.values[some])

@@ -211,13 +211,12 @@ _STEPS = 1 << 15  # a threshold is (1 + j/2^15)·2^i times the smallest one
 _BITS = 128
 
 
-def check_size(size: object) -> int:
+def check_size(size: object) -> None:
     if not isinstance(size, int) or not is_whole(size) or not 1 <= size <= LARGEST_SIZE:
         raise UsageError(
             f"the size must be a whole number between 1 and {LARGEST_SIZE}: received {size!r}. "
             "It is how many cells to publish."
         )
-    return size
 
 
 def check_fields(summary: Publishing) -> None:

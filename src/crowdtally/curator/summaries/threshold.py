@@ -11,15 +11,8 @@ from crowdtally.core.numbers import Number, whole_number
 from crowdtally.core.privacy import Price
 from crowdtally.core.values import value
 from crowdtally.curator.pricing import cost_facts, noise_of
+from crowdtally.curator.summaries import sparse
 from crowdtally.curator.summaries.base import LARGEST_SUMMARY, Charged, Noisy, SampleName, Summary
-from crowdtally.curator.summaries.sparse import (
-    LARGEST_GUESS,
-    check_fields,
-    cut_for,
-    draw_sample,
-    sampling_threshold,
-    without_orphans,
-)
 from crowdtally.errors import UsageError
 from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
@@ -52,10 +45,12 @@ class Filter:
     def __post_init__(self) -> None:
         if self.cut is None and self.size is None:
             raise UsageError("Filter needs a cut, or a size to find one: such as size=3000.")
-        check_fields(self)
+        sparse.check_fields(self)
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
-        return Keeping(cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides)
+        return Keeping(
+            sparse.cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides
+        )
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
         return filtered(charged, draws).noisy()
@@ -64,7 +59,7 @@ class Filter:
 def filtered(charged: Charged, draws: Draws) -> Summary:
     cut, sides = charged.keeping.cut, charged.keeping.sides
     summary = filter_summary(charged.counts, charged.price, draws, cut=cut, sides=sides)
-    return summary if charged.tree is None else without_orphans(summary, charged.tree)
+    return summary if charged.tree is None else sparse.without_orphans(summary, charged.tree)
 
 
 def filter_summary(
@@ -72,7 +67,7 @@ def filter_summary(
 ) -> Summary:
     """The filtered table; one-sided, κ = 0 keeps zeros too."""
     keeping = Keeping(cut, None, sides)
-    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
+    cells, values = sparse.draw_sample(counts, noise_of(counts, price), keeping, draws)
     name: SampleName = "dense" if keeping.keeps_all else "filter"
     return Summary(name, cells, values, counts.size, cost_facts(counts, price), keeping)
 
@@ -110,14 +105,14 @@ class Threshold:
             raise UsageError(
                 "Threshold needs a threshold, or a size to find one: such as size=3000."
             )
-        check_fields(self)
-        whole_number(self.guess_total, "guess_total of Threshold", 0, LARGEST_GUESS)
+        sparse.check_fields(self)
+        whole_number(self.guess_total, "guess_total of Threshold", 0, sparse.LARGEST_GUESS)
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         if self.threshold is not None:
             return Keeping(0, Fraction(self.threshold) / law.unit, self.sides)
         guess = int(self.guess_total / law.unit)
-        tau = sampling_threshold(cells, self.size or 1, law, sides=self.sides, total=guess)
+        tau = sparse.sampling_threshold(cells, self.size or 1, law, sides=self.sides, total=guess)
         return Keeping(0, tau, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
@@ -127,7 +122,7 @@ class Threshold:
 def sampled(charged: Charged, draws: Draws) -> Summary:
     """What a rule with a τ keeps; with κ ≥ τ it is the filter κ."""
     counts, price, keeping = charged.counts, charged.price, charged.keeping
-    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
+    cells, values = sparse.draw_sample(counts, noise_of(counts, price), keeping, draws)
     name: SampleName = "filter-threshold" if keeping.cut else "threshold"
     facts = cost_facts(counts, price)
     return Summary(name, cells, values, counts.size, facts, keeping, keeping.threshold)

@@ -65,7 +65,7 @@ class Transform(Protocol):
 
 
 class Plain:
-    """What most transforms have in common: no chance, no tree, and changes by one alone."""
+    """Defaults of our transforms: no chance, no tree, and a record changes each count by 1."""
 
     def for_table(self) -> Self:
         return self
