@@ -17,11 +17,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from crowdtally.core.counts import Counts
+from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.summaries.base import Summary
-from crowdtally.curator.summaries.priority import priority_summary
-from crowdtally.curator.summaries.sparse import filter_cut
+from crowdtally.curator.summaries.base import Charged, Summary
+from crowdtally.curator.summaries.priority import prioritised
+from crowdtally.curator.summaries.sparse import filter_cut, priority_threshold
+from crowdtally.curator.summaries.threshold import sampled
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 
@@ -43,8 +44,11 @@ def occupied(cells: int, n: int) -> Counts:
 def sparse(counts: Counts, size: int) -> tuple[float, Summary]:
     """Seconds from the counts to the published cells, the choice of all parameters included."""
     start = time.perf_counter()
-    cut = filter_cut(counts.size, size, DiscreteLaplace(SCALE))
-    summary = priority_summary(counts, EPSILON, SystemDraws(), size=size, cut=cut)
+    law = DiscreteLaplace(SCALE)
+    cut = filter_cut(counts.size, size, law)
+    keeping = Keeping(cut, priority_threshold(counts.size, size, law, cut=cut))
+    sample = sampled(Charged(counts, EPSILON, keeping), SystemDraws())
+    summary = prioritised(sample, size, SystemDraws())
     return time.perf_counter() - start, summary
 
 

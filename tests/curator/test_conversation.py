@@ -343,14 +343,14 @@ def test_a_hundred_rehearsals_count_once(
     """One sampling key: what is counted for a selection serves the counts of what it selected."""
     request = asked(name)
     counted: list[Any] = []
-    for reader in ("count_sampled", "distinct_users"):
-        real = getattr(counting, reader)
+    for module, reader in ((counting, "count_sampled"), (counting.users, "distinct_users")):
+        real = getattr(module, reader)
 
         def noted(*given: Any, _real: Any = real, **named: Any) -> Any:
             counted.append(given)
             return _real(*given, **named)
 
-        monkeypatch.setattr(counting, reader, noted)
+        monkeypatch.setattr(module, reader, noted)
     with DuckDBEngine() as engine:
         rehearsal = Rehearsal(request, engine)
         runs = [rehearsal.run(1, SystemDraws()) for _ in range(100)]

@@ -156,10 +156,10 @@ def test_buckets_hold_every_user_once() -> None:
     drawn = random.Random(5)
     users_with = {drawn.randrange(1, 30_000): drawn.randrange(1, 9) for _ in range(200)}
     spread = Spread(dict(sorted(users_with.items())), "records")
-    buckets = spread.buckets()
-    assert sum(bucket.users for bucket in buckets) == spread.users == sum(users_with.values())
-    assert buckets[-1].least <= max(users_with) <= buckets[-1].most
-    ends = [(bucket.least, bucket.most) for bucket in buckets]
+    buckets = spread.histogram()
+    assert sum(bucket["users"] for bucket in buckets) == spread.users == sum(users_with.values())
+    assert buckets[-1]["least"] <= max(users_with) <= buckets[-1]["most"]
+    ends = [(bucket["least"], bucket["most"]) for bucket in buckets]
     assert ends[:6] == [(1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 50)]
     assert all(low == high + 1 for (_, high), (low, _) in pairwise(ends))
 

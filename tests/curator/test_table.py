@@ -109,8 +109,8 @@ def test_a_table_is_published_as_it_was_planned() -> None:
 
 AXES_MEASURED = [Axis.of("item", list("abc")), Axis.of("day", range(2))]
 CELLS_MEASURED = grid(AXES_MEASURED)
-TABLE_MEASURED = Measured("edges", "edges", CELLS_MEASURED, Epsilon.of("1/2"), 1)
-BLOCKS = Measured("edges", "edges", CELLS_MEASURED, Epsilon.of("1/2"), 1, blocks=2)
+TABLE_MEASURED = Measured("edges", "edges", CELLS_MEASURED, Epsilon.of("1/2"), phantoms=1)
+BLOCKS = Measured("edges", "edges", CELLS_MEASURED, Epsilon.of("1/2"), phantoms=1, blocks=2)
 USERS = Memberships.of(6, [0, 5], [7, 9])
 
 
@@ -188,11 +188,3 @@ def test_numbers_beyond_64_bits_are_held_at_the_end() -> None:
 
     found = table.publish(Memberships.of(3, [2], [1]), Huge()).values
     assert found.tolist() == [2**63 - 1, -(2**63), 6]
-
-
-def test_its_own_facts_stand_in_its_entry() -> None:
-    table = Measured(
-        "items", "items", grid(AXES_MEASURED[:1]), Epsilon.of(1), facts={"publishing": "x"}
-    )
-    told = table.publish(Memberships.of(3, [], []), SystemDraws()).description()
-    assert told["publishing"] == "x"

@@ -12,9 +12,9 @@ import pytest
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.summaries.base import Summary
-from crowdtally.curator.summaries.priority import prioritised, priority_summary
+from crowdtally.curator.summaries.priority import prioritised
 from crowdtally.curator.summaries.sparse import draw_sample
-from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
+from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.laws.floors import empty_cell
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
@@ -22,7 +22,16 @@ from kit import summaries
 from kit.draws import Seeded
 from kit.exact import laplace
 from kit.sampler_checks import Verdict, two_samples
-from kit.summaries import DROPPED, RULES, named, sampled, sum_of, told_by
+from kit.summaries import (
+    DROPPED,
+    RULES,
+    named,
+    priority_summary,
+    sampled,
+    sum_of,
+    threshold_summary,
+    told_by,
+)
 
 # ---- The joint law of the short cut against the laborious method: two samples of 10^5 tables
 #      each

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdtally.core.counts import Keeping
+from crowdtally.core.counts import Counts, Keeping, Sides
 from crowdtally.core.numbers import show
-from crowdtally.curator.summaries.base import Summary
+from crowdtally.core.privacy import Price
+from crowdtally.curator.pricing import noise_of
+from crowdtally.curator.summaries.base import Charged, Summary
+from crowdtally.curator.summaries.priority import prioritised
+from crowdtally.curator.summaries.sparse import priority_threshold
+from crowdtally.curator.summaries.threshold import sampled as kept
 from crowdtally.errors import InputError
 from crowdtally.format.entries import PublicDomain, PublicList, TableFacts
 from crowdtally.format.parse import shaped
@@ -120,6 +125,28 @@ RULES = [
 
 def named(rule: Keeping) -> str:
     return f"{rule.sides}-sided cut {rule.cut} tau {rule.threshold}"
+
+
+# ---- Samples by their parameters ----------------------------------------------------------------
+
+
+def threshold_summary(
+    counts: Counts, price: Price, draws: Any, *,
+    threshold: Fraction, cut: int = 0, sides: Sides = "two",
+) -> Summary:  # fmt: skip
+    return kept(Charged(counts, price, Keeping(cut, threshold, sides)), draws)
+
+
+def priority_summary(
+    counts: Counts, price: Price, draws: Any, *,
+    size: int, cut: int = 0, threshold: Fraction | None = None, sides: Sides = "two",
+) -> Summary:  # fmt: skip
+    """Without ``threshold``, τ follows from N, S, κ and the scale."""
+    if threshold is None:
+        law = noise_of(counts, price)
+        threshold = priority_threshold(counts.size, size, law, cut=cut, sides=sides)
+    sample = threshold_summary(counts, price, draws, threshold=threshold, cut=cut, sides=sides)
+    return prioritised(sample, size, draws)
 
 
 # ---- Sums over subsets of a summary's cells, by the estimator that a reader's questions use ------

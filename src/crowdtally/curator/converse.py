@@ -14,7 +14,7 @@ up to at most the charge, whatever the answers are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -41,7 +41,6 @@ class Facts:
     """What a method says of how it went: public, like the answers that it follows from."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For ``release.json``."""
         return {}
 
 
@@ -69,9 +68,7 @@ class Released:
     """What was released: all of it noisy, all of it public."""
 
     tables: Tables = ()
-    """All tables, in the order in which they were drawn."""
     facts: Facts = Facts()
-    """How the method went."""
     paid_by: str | None = None
     """The release whose charge paid for it; None of a rehearsal, which cannot be saved."""
 
@@ -79,8 +76,8 @@ class Released:
 class Steps:
     """A price that is charged as one and spent table by table, each once.
 
-    The prices of the tables add up to at most the whole, exactly. A price of ε and δ may be turned
-    into ρ once: by the first table that is paid for in ρ, into what the rest of ε grants with δ.
+    The tables' prices add up to at most the whole, exactly. The first table that is paid for in ρ
+    turns what is left of ε, with δ, into ρ, once.
     """
 
     def __init__(self, whole: Price, delta: Delta) -> None:
@@ -114,7 +111,6 @@ class Account:
     """What was charged and is not yet spent."""
 
     def __init__(self, reservation: Reservation) -> None:
-        """What a durable reservation lists; see :meth:`of`."""
         if not isinstance(reservation, Reservation):
             raise CrowdtallyError(
                 "noise would be drawn without a charge in a ledger. This is a bug in Crowdtally. "
@@ -129,12 +125,12 @@ class Account:
 
     def _open(self, parts: Sequence[Part], release: str | None) -> None:
         self.release = release
-        """The release that was charged."""
         only = parts[0]
         self._steps = Steps.of(only) if len(parts) == 1 else None
         self._whole = only if only.mechanism == WHOLE else None
-        names = parts if self._whole is None else only.parameters["parts"]
-        self._left = Counter(map(self._known, names))
+        self._left: Counter[Hashable] = Counter(map(self._key, parts))
+        if self._whole is not None:
+            self._left = Counter(only.parameters["parts"])
         self._spent: list[Part] = []
 
     def pay(self, question: Question) -> None:
@@ -144,26 +140,27 @@ class Account:
         names of its parts; what they cost together is converted to ε and δ and stays below it.
         """
         parts = question.parts()
-        if not parts:
-            raise _not_charged(question)
-        for part in parts:
-            if self._steps is not None:
-                if not self._steps.pay(part):
-                    raise _not_charged(question)
-                continue
-            if not self._left[self._known(part)]:
-                raise _not_charged(question)
-            self._left[self._known(part)] -= 1
-            self._spent.append(part)
-        if self._whole and not self._steps and not self._covered(self._whole):
-            raise _not_charged(question)
+        paid = bool(parts) and all(map(self._take, parts))
+        if not paid or (self._whole and not self._steps and not self._covered(self._whole)):
+            raise CrowdtallyError(
+                f"the question {question.name!r} costs what was not charged, or what is spent "
+                "already. This is a bug in Crowdtally. Nothing was released."
+            )
 
-    def _known(self, part: Part | str) -> tuple[Any, ...]:
-        """By what a part is known: its name and price, or its name where the charge has no more."""
-        if isinstance(part, str):
-            return (part,)
+    def _take(self, part: Part) -> bool:
+        """Take a part off what is left; False where that does not pay for it."""
+        if self._steps is not None:
+            return self._steps.pay(part)
+        if not self._left[self._key(part)]:
+            return False
+        self._left[self._key(part)] -= 1
+        self._spent.append(part)
+        return True
+
+    def _key(self, part: Part) -> Hashable:
+        """Name and price of a part, or its name where the charge has no more."""
         if self._whole is not None:
-            return (part.name,)
+            return part.name
         return part.name, part.epsilon, part.rho, part.delta
 
     def _covered(self, whole: Part) -> bool:
@@ -172,13 +169,6 @@ class Account:
         if spent.epsilon or spent.rho > Fraction(whole.parameters["rho"]):
             return False
         return spent.delta + delta_of(spent.rho, most.epsilon) <= most.delta
-
-
-def _not_charged(question: Question) -> CrowdtallyError:
-    return CrowdtallyError(
-        f"the question {question.name!r} costs what was not charged, or what is spent already. "
-        "This is a bug in Crowdtally. Nothing was released."
-    )
 
 
 class Conversation:
@@ -219,5 +209,4 @@ class Conversation:
 def converse(
     asking: Asking, count: Callable[[Question], Read[Any]], account: Account, draws: Draws
 ) -> Released:
-    """A whole conversation at once."""
     return Conversation(asking, count).finish(account, draws)

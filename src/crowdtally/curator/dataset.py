@@ -19,13 +19,11 @@ from crowdtally.records.names import one_name
 
 @dataclass(frozen=True)
 class Dataset:
-    """The name to charge under, and what the records are read from."""
-
     name: str
     sources: tuple[str, ...]
     """Resolved names of the records' files or table; none for records held in memory."""
     chosen: bool
-    """Whether a person gave the name; else it is the source's own."""
+    """Whether a person gave the name; else it is that of the source."""
     source: str | None = None
     """The records' label, without passwords; None for records held in memory."""
 
@@ -33,11 +31,8 @@ class Dataset:
 def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dataset:
     """The dataset that a person gave, or else the one that is named after the source.
 
-    Args:
-        sources: where the records are.
-        given: the name that was given, if one was.
-        known: the names that the ledger has already; among them may be another spelling of this
-            source, which keeps being charged.
+    ``known`` are the ledger's names: if another spelling of this source is among them, that one is
+    charged.
     """
     if given is not None:
         return Dataset(given, _names(sources), True, _label(sources))
@@ -58,46 +53,40 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
 
 
 def counts_rho(ledger: Ledger, name: str) -> bool:
-    """Whether ρ can be charged to a dataset: one that counts by zCDP, or one that is not yet there.
+    """Whether ρ can be charged to a dataset: it counts by zCDP, or is not there yet.
 
-    A dataset keeps its accountant, so that this cannot change between the question and the charge.
+    A dataset keeps its accountant: this cannot change between the question and the charge.
     """
     return name not in ledger.names() or ledger.balance(name).counts_by_zcdp
 
 
 def tell_standing(charged: Reservation, tell: Tell) -> None:
-    """Say what the curator should know of a charge: most of the limit is spent, or twice charged.
-
-    The ledger knows it by its own sums and by names of sources: no record has a part in it.
-    """
+    """Warn the curator where most of the limit is spent, or the same people are charged twice."""
     for words in (charged.after.warning(), same_people(charged.also)):
         if words is not None:
             tell(f"{words[0].upper()}{words[1:]}")
 
 
 def tell_unspent(paid: Paid, tell: Tell) -> None:
-    """Say where a δ was offered and noise of pure ε is used."""
     words = unspent_words(paid)
     if words is not None:
         tell(words)
 
 
 def _names(sources: Sources) -> tuple[str, ...]:
-    """Resolved names; none where nothing is there: that is said after the budget is checked."""
+    """Resolved names; none where nothing is there: that is refused after the budget is checked."""
     with suppress(InputError):
         return tuple(sorted(sources.records.origin.names))
     return ()
 
 
 def _label(sources: Sources) -> str | None:
-    """The records' label; none where nothing is there, which is said later too."""
     with suppress(InputError):
         return sources.records.label
     return None
 
 
 def _files(name: str) -> set[str]:
-    """The files of a dataset that is named after a pattern of files."""
     if not glob.has_magic(name) or "://" in name:
         return set()
     return {str(Path(path).resolve()) for path in glob.iglob(name, recursive=True)}

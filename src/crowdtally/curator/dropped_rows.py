@@ -1,8 +1,8 @@
-"""What the curator is told about rows that are not counted, and asked. Never in a release.
+"""What the curator is told about dropped rows, and asked. Never in a release.
 
-Whether there is a release is seen by its readers, so by default the records do not decide it: rows
-fall out, the curator is told, and the release is made. It stops where a person at the terminal says
-so, or where ``--most-dropped`` (or ``--strict``) was given: both before anything is charged.
+Readers see whether there is a release, so by default the records do not decide it: rows are
+dropped, the curator is told, and the release is made. It stops where a person at the terminal says
+so, or by ``--most-dropped`` (or ``--strict``): both before anything is charged.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.records.engine import Dropped
 
 Tell = Callable[[str], None]
-"""Says something to the curator; never to a reader."""
+"""Tells the curator; never a reader."""
 Confirm = Callable[[str], bool]
-"""Asks the curator a question: whether to go on."""
+"""Asks the curator whether to go on."""
 Explain = Callable[[], Sequence[Reason]]
-"""Says how many rows fall out because of each column; takes a pass over the records."""
+"""Counts the dropped rows of each column; takes a pass over the records."""
 
 ASKED_ABOVE = Fraction(1, 2)
 """The share of dropped rows beyond which a person at a terminal is asked."""
@@ -30,7 +30,7 @@ ASKED_ABOVE = Fraction(1, 2)
 def settle_dropped(
     dropped: Dropped, request: Request, tell: Tell, confirm: Confirm | None, explain: Explain
 ) -> None:
-    """Say which rows fall out; stop where there are too many. Nothing was charged yet."""
+    """Say which rows are dropped; stop where there are too many. Nothing was charged yet."""
     if request.most_dropped is not None:
         _refuse_many(dropped, request, request.most_dropped)
     elif confirm is not None and exceeds(dropped, ASKED_ABOVE):
@@ -39,7 +39,7 @@ def settle_dropped(
 
 
 def exceeds(dropped: Dropped, share: Fraction) -> bool:
-    """Whether more than this share of all rows falls out, compared exactly.
+    """Whether more than this share of all rows is dropped, compared exactly.
 
     >>> exceeds(Dropped(10, 0, 5), Fraction(1, 2)), exceeds(Dropped(10, 1, 5), Fraction(1, 2))
     (False, True)
@@ -63,7 +63,6 @@ def _refuse_many(dropped: Dropped, request: Request, most: Fraction) -> None:
 
 
 def _option(most: Fraction) -> str:
-    """What a person typed, as far as is known."""
     return f"--most-dropped {show(most)}" if most else "--strict"
 
 
@@ -133,7 +132,7 @@ def _tell_empty(request: Request, tell: Tell) -> None:
 
 
 def _once(request: Request) -> str:
-    """A reader that somebody has read is empty, and nothing tells it from one without rows."""
+    """Explain a stream without rows: it may have been read before, which looks the same."""
     if request.sources.records.kind != "stream":
         return ""
     return " A reader of Arrow batches gives its rows once: was it read before? Then make it anew."

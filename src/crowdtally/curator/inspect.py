@@ -1,11 +1,15 @@
-"""`inspect`: dropped rows, spread, words."""
+"""``crowdtally inspect``: the records as a release would see them, for the curator's eyes only.
+
+Nothing is charged, because nothing is published: what is shown must stay with whoever holds the
+records. It reads what a release reads, by the same expressions, and draws nothing.
+"""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
@@ -23,18 +27,15 @@ from crowdtally.curator.request.request import Subject
 from crowdtally.curator.request.wording import in_python
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Column, Dropped, Engine, cell_parts
-from crowdtally.records.locate import Located, Sources
+from crowdtally.records.locate import Sources
 from crowdtally.records.prepare import Prepared, open_records, prepare, typed_options
 from crowdtally.records.start import can_look, without_rows
 from crowdtally.records.types import TYPES, suggested, typed
 
-# Why rows fall out, column by column. Exact and private: for the curator's eyes, never released.
-#
-# What is named here is public: columns, tables, and values of the public lists. A record's own
-# value never leaves the engine, not even one that no list has.
+# Why rows are dropped, column by column: exact and private. Only public names are shown: columns,
+# tables, values of the public lists. A record's own value never leaves the engine.
 
 EXAMPLES = 3
-"""How many listed values without a row are shown."""
 
 
 @dataclass(frozen=True)
@@ -43,63 +44,52 @@ class Unmatched:
 
     listed: int
     missing: int
-    """How many of them no row has."""
     examples: tuple[str | int, ...]
-    """The first few of these, in the list's order."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"listed": self.listed, "missing": self.missing, "examples": list(self.examples)}
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One column, or one join, and the rows that fall out because of it."""
+    """One column, or one join, and the rows that it drops; several may drop the same row."""
 
     role: str
     """``user``, ``item``, ``context``, ``attribute``, ``join``, ``weight`` or ``quantity``."""
     name: str
-    """The column, the context's name, or the joined table with its key."""
     rows: int
-    """How many rows fall out because of it; a row may fall out because of several."""
     unmatched: Unmatched | None = None
-    """What its list has and no row does; None where it has no list, or was not looked for."""
+    """What its list has and no row does, if that was looked for."""
 
     def to_dict(self) -> dict[str, Any]:
-        found = None if self.unmatched is None else self.unmatched.to_dict()
-        return {"role": self.role, "name": self.name, "rows": self.rows, "list": found}
+        found = self.unmatched
+        listed = None if found is None else vars(found) | {"examples": list(found.examples)}
+        return {"role": self.role, "name": self.name, "rows": self.rows, "list": listed}
 
 
 @dataclass(frozen=True)
 class _Check:
-    """What a row needs so that it does not fall out."""
-
     role: str
     name: str
     fails: Column
-    """Whether a row lacks it."""
     axis: Axis | None = None
     code: str = ""
-    """For a column with a list: the list, and the column with a value's place in it."""
+    """For a column with a list: the column with a value's place in it."""
 
 
 def reasons(
     engine: Engine, prepared: Prepared, sources: Sources, *, lists: bool = False
 ) -> tuple[Reason, ...]:
-    """How many rows fall out because of each column, by one pass over all rows.
+    """How many rows each column drops, by one pass over all rows.
 
     With ``lists``, by one more pass for each list, also which of its values no row has.
     """
     rows, checks = prepared.matched, list(_checks(prepared, sources))
     numbered = {f"n{place}": rows.count(where=check.fails) for place, check in enumerate(checks)}
     found = engine.arrays(rows.aggregate(**numbered))
+    dropped = [int(found[name][0]) for name in numbered]
     return tuple(
         Reason(
-            check.role,
-            check.name,
-            int(found[f"n{place}"][0]),
-            _unmatched(engine, prepared, check) if lists and check.axis is not None else None,
+            check.role, check.name, number, _unmatched(engine, prepared, check) if lists else None
         )
-        for place, check in enumerate(checks)
+        for check, number in zip(checks, dropped, strict=True)
     )
 
 
@@ -123,7 +113,7 @@ def _checks(prepared: Prepared, sources: Sources) -> Iterator[_Check]:
 
 
 def _roles(lists: Domain | OpenDomain) -> list[tuple[str, str, Axis | None]]:
-    """The columns that name a cell: the role, the name and the list of each."""
+    """The role, name and list of each column that names a cell."""
     if isinstance(lists, Domain):
         named: list[tuple[str, Axis | None]] = [(axis.name, axis) for axis in lists.axes]
     else:
@@ -134,7 +124,7 @@ def _roles(lists: Domain | OpenDomain) -> list[tuple[str, str, Axis | None]]:
 
 
 def _unmatched(engine: Engine, prepared: Prepared, check: _Check) -> Unmatched | None:
-    """By the places of values in their list: no value of a record is fetched."""
+    """What a check's list has and no row does, by places: no value of a record is fetched."""
     axis, rows = check.axis, prepared.matched
     if axis is None:
         return None
@@ -145,58 +135,41 @@ def _unmatched(engine: Engine, prepared: Prepared, check: _Check) -> Unmatched |
     return Unmatched(len(axis), len(missing), tuple(axis.values[missing[:EXAMPLES]].tolist()))
 
 
-# A look at the columns, so that a misspelled one is refused while it costs nothing.
-#
-# A plan and a dry run promise to read no record, and keep it: see ``engine/looking.py``.
-
-
 def check_columns(sources: Sources, lists: Domain | OpenDomain) -> tuple[str, ...]:
-    """Refuse what a release would refuse on seeing the columns and their types.
+    """Refuse what a release would refuse on seeing the columns and their types. Reads no record.
 
-    Returns:
-        The names of sources that could not be looked at; where there is one, nothing was checked.
+    Returns the names of sources that could not be looked at; then nothing was checked.
     """
-    unseen = tuple(_called(source) for source in sources.every if not can_look(source))
+    unseen = tuple(
+        source.label or ("the stream" if source.kind == "stream" else "the DataFrame")
+        for source in sources.every
+        if not can_look(source)
+    )
     if not unseen:
         with reading(), without_rows() as engine:
             open_records(engine, sources.declared, lists, sources)
     return unseen
 
 
-def _called(source: Located) -> str:
-    return source.label or ("the stream" if source.kind == "stream" else "the DataFrame")
-
-
 # How records are spread over users, and what a bound would keep. Exact and private.
 
 _AROUND = ((1, 5), (1, 2), (1, 1), (2, 1), (5, 1))
-"""The bounds that are shown beside the one that was asked for, as ratios to it."""
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """The users who have between so and so many records."""
-
-    least: int
-    most: int
-    users: int
+"""The bounds shown beside the one that was asked for, as ratios to it."""
 
 
 @dataclass(frozen=True)
 class Keeping:
     limit: int
     kept: int
-    """Records that are within it."""
     cut: int
-    """Users who have more, and of whom some records are not counted."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How many users have how many records. Those that fall out are not among them."""
+    """How many users have how many records. Dropped records are not among them."""
 
     users_with: dict[int, int]
-    """For each number of records that somebody has, how many users have it, ascending."""
+    """By number of records, ascending."""
     counted: str
     """What is counted for each user, in words: records, or different cells or items."""
     bounds_sums: bool = True
@@ -209,23 +182,19 @@ class Spread:
 
     @property
     def users(self) -> int:
-        """All users who have a record."""
         return sum(self.users_with.values())
 
     @property
     def records(self) -> int:
         return sum(number * users for number, users in self.users_with.items())
 
-    def buckets(self) -> list[Bucket]:
-        """1, 2, 3–5, 6–10, 11–20, 21–50, … up to the largest number that somebody has."""
-        largest = max(self.users_with, default=0)
-        found: list[Bucket] = []
-        for least, most in _ranges():
-            if least > largest:
-                return found
-            inside = (users for n, users in self.users_with.items() if least <= n <= most)
-            found.append(Bucket(least, most, sum(inside)))
-        raise AssertionError("ranges do not end")
+    def histogram(self) -> list[dict[str, int]]:
+        """Users with 1, 2, 3–5, 6–10, 11–20, 21–50, … records, up to the most that somebody has."""
+        largest, found = max(self.users_with, default=0), []
+        for least, most in takewhile(lambda ends: ends[0] <= largest, _ranges()):
+            users = sum(users for n, users in self.users_with.items() if least <= n <= most)
+            found.append({"least": least, "most": most, "users": users})
+        return found
 
     def keeping(self, limit: int) -> Keeping:
         """What a bound of ``limit`` keeps of all records.
@@ -245,12 +214,11 @@ class Spread:
         return [self.keeping(one) for one in limits]
 
     def to_dict(self, limit: int | None) -> dict[str, Any]:
-        """For JSON; without a limit nobody is bounded, and nothing cut."""
         return {
             "counted": self.counted,
             "users": self.users,
             "records": self.records,
-            "histogram": [vars(bucket) for bucket in self.buckets()],
+            "histogram": self.histogram(),
             "max_records": [] if limit is None else [vars(one) for one in self.around(limit)],
         }
 
@@ -263,9 +231,8 @@ def spread(engine: Engine, prepared: Prepared, method: Method) -> Spread:
         found = Spread.of(sums, "cells" if cap == 1 else f"records, at most {cap} of a cell")
         return replace(found, bounds_sums=not is_euclidean(method.rule))
     if method.discover:  # a user keeps so many different cells, whatever is said to be counted
-        items = len(cell_parts(prepared.rows)) == 1
         sums = record_sums(engine, prepared, "users").found
-        return Spread.of(sums, "items" if items else "cells")
+        return Spread.of(sums, "items" if len(cell_parts(prepared.rows)) == 1 else "cells")
     sums = record_sums(engine, prepared, method.what).found
     return Spread.of(sums, "records" if method.what == "records" else "cells")
 
@@ -285,7 +252,7 @@ WARNING = (
 )
 _BAR, _WIDTH = 30, 79
 _NAMES, _LONGEST = 30, 54
-"""Letters of the names of columns: room for the usual ones, and for the longest."""
+"""Letters of the names of columns: usually, and at most."""
 _CHOSEN_BY_LOOKING = (
     "A bound that is chosen by looking at these numbers is not covered by the guarantee: it "
     "depends on the records. Choose it by what is known without them, or let the method "
@@ -299,8 +266,6 @@ _MATCHES_NOTHING = {
     ("user", "person"): "Without a user, or of an id to which the table gives several persons.",
 }
 """Why a table beside the records drops rows, by role and by who is protected."""
-
-
 _UNDECLARED = (
     "Columns that are text to an expression, because no schema declares their type, and types that "
     "fit these rows. Declare those that expressions need, as they are known without the rows:"
@@ -308,7 +273,6 @@ _UNDECLARED = (
 
 
 def lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    """All of it; the first line says that it is private."""
     yield WARNING
     yield ""
     rows, left = facts["rows"], facts["left"]
@@ -316,9 +280,11 @@ def lines(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["inexact"]:
         yield f"  {facts['inexact']} rows hold a number that is not exact: see docs/sources.md."
     yield "Dropped because of (a row may have several reasons):"
-    width = max([_NAMES, *(len(_named(reason)) for reason in facts["columns"])])
-    for reason in facts["columns"]:
-        yield from _reason(reason, rows, min(width, _LONGEST), facts["protected"])
+    names = [f"{reason['role']} {reason['name']}" for reason in facts["columns"]]
+    width = min(max([_NAMES, *map(len, names)]), _LONGEST)
+    for name, reason in zip(names, facts["columns"], strict=True):
+        yield f"  {name:<{width}} {reason['rows']:>12}  {_share(reason['rows'], rows):>6}"
+        yield from _reason(reason, facts["protected"])
     if facts["persons"] is not None:
         yield f"Persons that the rows left stand for: {facts['persons']}."
     if facts["spread"] is None:
@@ -336,19 +302,13 @@ def lines(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def wrapped(text: str) -> str:
-    """The lines broken where they are longer than a terminal's."""
     return "\n".join(
         textwrap.fill(line, _WIDTH, subsequent_indent=" " * (len(line) - len(line.lstrip())))
         for line in text.split("\n")
     )
 
 
-def _named(reason: Mapping[str, Any]) -> str:
-    return f"{reason['role']} {reason['name']}"
-
-
-def _reason(reason: Mapping[str, Any], rows: int, width: int, who: str) -> Iterator[str]:
-    yield f"  {_named(reason):<{width}} {reason['rows']:>12}  {_share(reason['rows'], rows):>6}"
+def _reason(reason: Mapping[str, Any], who: str) -> Iterator[str]:
     if reason["rows"] and (reason["role"], who) in _MATCHES_NOTHING:
         yield f"    {_MATCHES_NOTHING[reason['role'], who]}"
     found = reason["list"]
@@ -363,12 +323,13 @@ def _reason(reason: Mapping[str, Any], rows: int, width: int, who: str) -> Itera
 
 def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
     users, records, what = spread["users"], spread["records"], spread["counted"]
+    short = what.partition(",")[0]
     yield ""
     who = facts["protected"]
     yield f"{who.capitalize()}s with a row left: {users}, who have together {records} {what}."
     if not users:
         return
-    yield f"{f'{_first(what)} per {who}':>18} {f'{who}s':>12}  share"
+    yield f"{f'{short} per {who}':>18} {f'{who}s':>12}  share"
     largest = max(bucket["users"] for bucket in spread["histogram"])
     for bucket in spread["histogram"]:
         least, most, number = bucket["least"], bucket["most"], bucket["users"]
@@ -386,17 +347,13 @@ def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str
         )
         return
     yield f"What the bound would keep (asked for: {facts['max_records']}):"
-    yield f"{'bound':>18} {_first(what) + ' kept':>18} {f'{who}s cut':>18}"
+    yield f"{'bound':>18} {short + ' kept':>18} {f'{who}s cut':>18}"
     for one in spread["max_records"]:
         kept = f"{one['kept']} {_share(one['kept'], records):>6}"
         cut = f"{one['cut']} {_share(one['cut'], users):>6}"
         mark = "  <" if one["limit"] == facts["max_records"] else ""
         yield f"{one['limit']:>18} {kept:>18} {cut:>18}{mark}"
     yield _CHOSEN_BY_LOOKING
-
-
-def _first(what: str) -> str:
-    return what.partition(",")[0]
 
 
 def _share(part: int, whole: int) -> str:
@@ -413,27 +370,18 @@ def _share(part: int, whole: int) -> str:
     return f"{per_mille // 10}.{per_mille % 10}%"
 
 
-# ``crowdtally inspect``: the records as a release would see them, for the curator's eyes only.
-#
-# Nothing is charged, because nothing is published: what is shown here must stay with whoever
-# holds the records. It reads what a release reads, by the same expressions, and draws nothing.
-
-
 @dataclass(frozen=True)
 class Inspection:
     """What a curator sees. Exact and private: not to be published, nor anything chosen by it."""
 
     dropped: Dropped
-    """How many rows there are, and how many would not be counted."""
     reasons: tuple[Reason, ...]
-    """Each column and join, with the rows that fall out because of it."""
     spread: Spread | None
     """How records are spread over users; None where each row is one person."""
     persons: int | None
-    """Where rows have weights: how many persons the rows that are left stand for."""
+    """Where rows have weights: how many persons the rows that are left represent."""
     limit: int | None
-    """The bound that was asked for, or that would be the largest candidate; None where nobody is
-    bounded."""
+    """The bound that was asked for, or its largest candidate; None where nobody is bounded."""
     bounding: str
     types: Mapping[str, str]
     """The types that undeclared columns have in these rows, by the names that declare them."""
@@ -448,8 +396,7 @@ class Inspection:
     def __repr__(self) -> str:
         return f"<Inspection, private: {self.dropped.rows} rows, {self.left} left: print it>"
 
-    def __str__(self) -> str:
-        # Who prints it is in Python; the command line has its own way.
+    def __str__(self) -> str:  # for Python: the command line prints otherwise
         return wrapped(in_python("\n".join(lines(self.to_dict()))))
 
     def to_dict(self) -> dict[str, Any]:

@@ -38,8 +38,8 @@ def charge_of(
 ) -> Charge:
     """One charge for the whole release, its parts listed so that another can add them up.
 
-    ``by_rho`` says whether the dataset can count ρ. If not, what is paid for in ρ is charged as the
-    ε and δ that it was bought with, which any accountant adds up.
+    Where the dataset cannot count ρ (``by_rho``), what is paid for in ρ is charged as the ε and δ
+    that it was bought with, which any accountant adds up.
     """
     parts, release, rho = method.parts, secrets.token_hex(16), request.paid.rho
     if rho is None:

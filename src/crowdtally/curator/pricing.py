@@ -37,14 +37,13 @@ class Bounded(Protocol):
 
 
 def noise_of(counts: Bounded, price: Price) -> CellNoise:
-    """The law of the noise on every cell."""
     if isinstance(price, Epsilon):
         return DiscreteLaplace(counts.l1_bound / price.value, counts.unit)
     return GaussianNoise(counts.l2_squared / (2 * price.value), counts.unit)
 
 
 def noise_part(name: str, counts: Bounded, price: Price, *, settled: bool = True) -> Part:
-    """What the ledger is told about the noise on a table; unless settled, its bound is the most."""
+    """What the ledger is told of a table's noise; unless settled, its bound is the largest."""
     law, at_most = noise_of(counts, price), "" if settled else "_at_most"
     unit = {"unit": show(counts.unit)}
     if isinstance(price, Epsilon):
@@ -56,7 +55,7 @@ def noise_part(name: str, counts: Bounded, price: Price, *, settled: bool = True
 
 
 def pure(price: Price) -> Epsilon:
-    """The ε of what is paid for in ε; a fault of the program where it is not."""
+    """The ε of what is paid for in ε."""
     if not isinstance(price, Epsilon):
         raise CrowdtallyError(
             "what is paid for in rho was taken for pure epsilon: this is a fault of the program, "
@@ -66,7 +65,7 @@ def pure(price: Price) -> Epsilon:
 
 
 def zcdp(price: Price) -> Rho:
-    """The ρ of what is paid for in ρ; a fault of the program where it is not."""
+    """The ρ of what is paid for in ρ."""
     if not isinstance(price, Rho):
         raise CrowdtallyError(
             "what is paid for in pure epsilon was taken for rho: this is a fault of the program, "
@@ -76,7 +75,6 @@ def zcdp(price: Price) -> Rho:
 
 
 def cost_facts(counts: Bounded, price: Price) -> dict[str, Any]:
-    """The price and the bound that it was paid for."""
     if isinstance(price, Epsilon):
         return {"epsilon": show(price.value), "sensitivity": counts.l1_bound}
     return {

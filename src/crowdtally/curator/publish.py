@@ -37,12 +37,9 @@ from crowdtally.records.prepare import prepare
 
 @dataclass(frozen=True)
 class Outside:
-    """Everything around a release: where it is charged, counted and written."""
-
     dataset: Dataset
-    """The name to charge to, and the sources that the ledger recognises it by."""
+    """What to charge, and the sources by which the ledger recognises it."""
     target: Path
-    """The folder to make."""
     ledger: Ledger
     draws: Draws
     tell: Tell
@@ -52,17 +49,16 @@ class Outside:
     stage: Progress = lambda _: None
     """Is told what is being done, by public names alone."""
     new_dataset: bool = False
-    """Whether to make the dataset in the ledger if there is none."""
+    """Whether to make a dataset that the ledger does not have."""
     purpose: str | None = None
-    """What for, in the curator's words; the ledger keeps it."""
+    """In the curator's words, for the ledger."""
     request_id: str | None = None
     """The key under which a repeated request is charged once."""
     temporary: bool = False
-    """Whether the folder goes with this program."""
+    """Whether the folder is deleted when this program ends."""
 
 
 def publish(request: Request, outside: Outside) -> Published:
-    """Make the release that ``request`` describes in a new folder."""
     began, unit, method = datetime.now(UTC), request.records.unit, method_of(request)
     ledger, to = outside.ledger, outside.dataset
     charge = charge_of(request, method, versions(), by_rho=counts_rho(ledger, to.name))

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Memberships, What
 from crowdtally.core.layout import ITEMS, Listed
@@ -57,11 +56,8 @@ class Answer(Protocol):
 
 
 class Question(ABC):
-    """What to count of whom, with which noise, for which price."""
-
     @property
     def name(self) -> str:
-        """For progress and for failures."""
         return " and ".join(part.name for part in self.parts())
 
     @abstractmethod
@@ -78,20 +74,16 @@ class Question(ABC):
 
 @dataclass(frozen=True)
 class Noisy:
-    """Tables with their noise."""
-
     tables: Tables
-    """In the order in which they were drawn."""
 
 
 @dataclass(frozen=True)
 class AboutTables(Question):
-    """About some tables; how they are paid for and published is no part of what is counted."""
+    """A question about tables. Their price and summary are no part of what is counted."""
 
     tables: tuple[Any, ...] = field(compare=False)
     """The items, and perhaps the items in context or the pairs; or the cells."""
     sizes: tuple[int, ...] = field(init=False)
-    """How many cells each table counts."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(table.cells.size for table in self.tables))
@@ -100,10 +92,6 @@ class AboutTables(Question):
 @dataclass(frozen=True)
 class TableQuestion(AboutTables):
     """Tables that are counted together; each draws its own noise, for its own price."""
-
-    @property
-    def name(self) -> str:
-        return " and ".join(table.part for table in self.tables)
 
     def parts(self) -> tuple[Part, ...]:
         return tuple(table.charge() for table in self.tables)
@@ -116,13 +104,11 @@ class TableQuestion(AboutTables):
 
 @dataclass(frozen=True)
 class SampledCounts(TableQuestion):
-    """Counts of one and the same sample of each user's records."""
+    """Counts of one sample of each user's records."""
 
     rule: Any
-    """The rule that keeps records, with its bound."""
     what: What
     pairs: bool = False
-    """Whether the second table is of pairs."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +116,7 @@ class ScaledCounts(TableQuestion):
     """Counts for each of which a user's whole row is scaled down."""
 
     rules: tuple[DPSense, ...]
-    """The rule of each table, with its bound."""
+    """One for each table, with its bound."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +124,6 @@ class RowCounts(TableQuestion):
     """Counts of rows without an id: one person each, as many as a weight says, or as stated."""
 
     rule: EveryRow
-    """How many rows are one person's."""
 
 
 @dataclass(frozen=True)
@@ -151,12 +136,10 @@ class DistinctUsers(TableQuestion):
 
 @dataclass(frozen=True)
 class Bound:
-    """What a table is bounded by; published with it."""
+    """A table's bound; published with it."""
 
     limit: int
-    """l or θ."""
     scaling: Fraction = Fraction(1)
-    """s, for DPSense-S."""
 
     def as_dict(self) -> dict[str, Any]:
         return {"bound": self.limit, "scaling": show(self.scaling)}
@@ -164,8 +147,6 @@ class Bound:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The bound of each table, by its name."""
-
     bounds: Mapping[str, Bound]
     tables: Tables = field(default=(), init=False)
 
@@ -175,23 +156,21 @@ class ChoiceQuestion(AboutTables):
     """Which bound each of the tables gets, while they are open."""
 
     most: int
-    """The largest candidate."""
     price: Price = field(compare=False)
-    """What the choices cost together."""
 
     @property
     def name(self) -> str:
         return CHOOSE
 
     def _parts(self, rule: str, choices: int = 1) -> tuple[Part, ...]:
-        """What the choices cost: in pure ε together, by zCDP one by one."""
+        """The parts of the price: in pure ε one, in ρ one for each choice."""
         facts = {"rule": rule, "largest_candidate": self.most}
         if isinstance(self.price, Epsilon):
             return (Part(CHOOSE, self.price, "exponential", facts),)
         return (Part(CHOOSE, self._each(choices), "exponential", facts, selects=True),) * choices
 
     def _each(self, choices: int) -> Epsilon:
-        """The parameter ε of each of several choices: a share of ε, or what a share of ρ buys."""
+        """The parameter ε of each of several choices."""
         if isinstance(self.price, Epsilon):
             return self.price * Fraction(1, choices)
         return selection_epsilon(self.price, choices)
@@ -211,13 +190,10 @@ class ChooseLimit(ChoiceQuestion):
         return self._parts("rank")
 
     def draw(self, exact: RowSums, draws: Draws) -> Chosen:
-        """One bound for all tables."""
         candidates = tuple(c for c in log_spaced(self.most) if c >= self.least)
-        first = self.tables[0]
-        choice = RankChoice(
-            first.cells.size, candidates, self._each(1), first.price, self.times,
-            rooted=self.what == "users",
-        )  # fmt: skip
+        first, once = self.tables[0], self.what == "users"
+        cells, share = first.cells.size, self._each(1)
+        choice = RankChoice(cells, candidates, share, first.price, self.times, rooted=once)
         bound = Bound(choice.pick(exact, draws))
         return Chosen({table.name: bound for table in self.tables})
 
@@ -227,7 +203,6 @@ class ScaledChoice(ChoiceQuestion):
     """θ for each table, from how long the users' rows over its cells are."""
 
     cap: int
-    """The most that a user counts in one cell."""
 
     def draw(self, exact: Sequence[Any], draws: Draws) -> Chosen:
         pairs = zip(self.tables, exact, strict=True)
@@ -263,16 +238,15 @@ class ChooseThetaAndScaling(ScaledChoice):
     """θ and s by DPSense-S's Algorithm 2; the tables share the price evenly."""
 
     scalings: tuple[Fraction, ...]
-    """The candidates of s."""
 
     def parts(self) -> tuple[Part, ...]:
         return self._parts("dpsense", len(self.tables))
 
     def bound_of(self, table: Table, rows: RowTable, draws: Draws) -> Bound:
+        cells, share = table.cells.size, self._each(len(self.tables))
         choice = DPSenseSChoice(
-            table.cells.size, self.most, self._each(len(self.tables)), table.price, self.cap,
-            self.scalings, rooted=self.cap == 1,
-        )  # fmt: skip
+            cells, self.most, share, table.price, self.cap, self.scalings, rooted=self.cap == 1
+        )
         return Bound(*choice.pick(rows, draws))
 
 
@@ -311,17 +285,14 @@ class MostUsers(Question):
     request: TopRequest
 
     def parts(self) -> tuple[Part, ...]:
-        """One part, for all draws."""
         return (self.request.selection(),)
 
     def draw(self, exact: Memberships, draws: Draws) -> Selected:
         rule, width = self.request.rule, self.request.contexts
-        users = exact.values.reshape(-1, width)
+        by_context = exact.values.reshape(-1, width).T
         picked = [
-            rule.select(Memberships(len(users), np.ascontiguousarray(users[:, context])), draws)
-            * width
-            + context
-            for context in range(width)
+            rule.select(Memberships(len(users), np.ascontiguousarray(users)), draws) * width + place
+            for place, users in enumerate(by_context)
         ]
         return Selected(tuple(np.stack(picked, axis=1).ravel().tolist()))
 
@@ -332,13 +303,12 @@ class UsersOf(Question):
 
     request: TopRequest
     cells: tuple[int, ...]
-    """The selected cells, in the order in which they are drawn."""
+    """The selected cells, in the order of their draws."""
 
     def parts(self) -> tuple[Part, ...]:
         return (self.request.planned().charge(),)
 
     def draw(self, exact: Memberships, draws: Draws) -> Noisy:
-        """The noisy numbers of users, sorted by cell."""
         cells = np.array(self.cells, dtype=np.int64)
         noisy, order = self.request.measured(cells).publish(exact, draws), np.argsort(cells)
         layout = self.request.layout(cells[order])
@@ -350,12 +320,8 @@ class UsersOf(Question):
 
 @dataclass(frozen=True)
 class Found:
-    """The cells that enough users have, and the mass of the others."""
-
     tables: Tables
-    """Those with lists, then those without."""
     other: Mapping[str, Any]
-    """The noisy mass, with its noise and in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,9 +332,8 @@ class CommonCells(Question):
     """
 
     discovery: Discovery
-    """What is discovered, and for what price."""
     plain: tuple[Table, ...] = ()
-    """The tables of which every column has a list."""
+    """The tables with a list for every column."""
 
     def parts(self) -> tuple[Part, ...]:
         found = self.discovery
@@ -380,7 +345,6 @@ class CommonCells(Question):
 
     @property
     def limit(self) -> int:
-        """l: the most cells of one user that are kept."""
         return self.discovery.other.limit
 
     @property
@@ -404,7 +368,6 @@ class CommonCells(Question):
         return Found(tuple(tables), self._mass(other))
 
     def _found(self, table: UnknownTable, kept: Kept, passed: Discovered) -> NoisyTable:
-        """A table of the cells that passed, in the order of their values."""
         rule = table.rule
         facts = {
             **cost_facts(rule, rule.price),
@@ -412,16 +375,12 @@ class CommonCells(Question):
             "publishing": DISCOVERED,
             "threshold": rule.threshold,
         }
-        columns = {
-            name: self._values(name, values[passed.places])
-            for name, values in zip(table.columns, kept.values, strict=True)
-        }
+        columns = {}
+        for name, values in zip(table.columns, kept.values, strict=True):
+            axis, found = self.discovery.domain.lists.get(name), values[passed.places]
+            # Of a column with a list what was found are places in it.
+            columns[name] = found if axis is None else axis.values[found.astype(np.int64)]
         return NoisyTable(table.name, Listed(columns), passed.noisy, rule.law, facts)
-
-    def _values(self, name: str, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of a column, where its list has places instead."""
-        axis = self.discovery.domain.lists.get(name)
-        return values if axis is None else axis.values[values.astype(np.int64)]
 
     def _mass(self, other: int) -> dict[str, Any]:
         table, law = self.discovery.tables[-1], self.discovery.other.law.to_json()

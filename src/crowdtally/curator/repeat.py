@@ -19,7 +19,7 @@ def show_again(earlier: Charged, target: Path, tell: Callable[[str], None]) -> P
     """The release of a published charge, as it lies in its folder.
 
     A run that died between the mark and the rename left it whole under its temporary name: it gets
-    the name now. Either way its ``release.json`` is the one that the ledger knows by its hash.
+    the name now. The hash that the ledger recorded is checked either way.
     """
     staged = earlier.staged
     if staged is not None and staged.is_here and not (target / "release.json").exists():
@@ -38,9 +38,9 @@ def show_again(earlier: Charged, target: Path, tell: Callable[[str], None]) -> P
 
 @contextmanager
 def unless_made_meanwhile(look_up: Callable[[], Charged | None]) -> Iterator[None]:
-    """Whatever refuses a new request: was it another run of the same one, since it was looked up?
+    """Where a new request is refused: look whether another run of the same one made it meanwhile.
 
-    That run's own charge may be what leaves no budget, and its release what is in the way.
+    That run's charge may have used the budget, or its release may be in the way.
     """
     try:
         yield
@@ -82,7 +82,7 @@ def _opened(earlier: Charged, folder: Path) -> Published:
 
 
 def _finished(earlier: Charged, staged: Path, target: Path) -> Published:
-    """Give the folder that a killed run left whole its name."""
+    """Give the whole folder of a killed run its name."""
     try:
         found = _named(earlier, staged, target)
     except Exception:
@@ -111,7 +111,6 @@ def _named(earlier: Charged, staged: Path, target: Path) -> Published:
 
 
 def _note(earlier: Charged, folder: Path) -> None:
-    """Let the folder of a release that was called back say so."""
     if earlier.withdrawn is None:
         return
     try:

@@ -1,12 +1,15 @@
-"""Table: one public object per released table."""
+"""The tables of a release: everything public about each, made once, read by everybody.
+
+``plan`` shows a table, the checks before the charge look at it, the charge states its bound, the
+questions publish by it and ``release.json`` describes it. So no two of them can disagree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Self
 
 import numpy as np
 
@@ -22,15 +25,10 @@ from crowdtally.curator.summaries.sparse import expected_size
 from crowdtally.curator.transforms.base import Transform, Untransformed
 from crowdtally.errors import CrowdtallyError
 from crowdtally.format import NoisyTable
-from crowdtally.laws.base import CellNoise
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
-
-# A table of a release: everything public about it, made once, read by everybody.
-#
-# ``plan`` shows it, the checks before the charge look at it, the charge states its bound, the
-# steps publish by it and ``release.json`` describes it. So no two of them can disagree.
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +36,14 @@ class Table:
     """One table, before any record is read."""
 
     name: str
-    """Its name, which is its file's."""
+    """Its file has this name too."""
     part: str
-    """The part of the split that pays for it."""
     cells: Layout
-    """The public cells that are counted."""
+    """The cells that are counted."""
     price: Price
     bound: int
     """What one user can change in its counts, in L1, in units; see :attr:`settled`."""
     unit: Fraction = Fraction(1)
-    """What one unit means as a count."""
     transform: Transform = Untransformed()  # noqa: RUF009 - frozen and without fields
     publishing: Publishing = Dense()  # noqa: RUF009
     settled: bool = True
@@ -55,13 +51,11 @@ class Table:
     squared: int | None = None
     """The square of what one user can change in its counts in L2; None where L1 says no less."""
 
-    def priced(self, price: Price) -> Table:
-        """The same table for another price."""
+    def priced(self, price: Price) -> Self:
         return replace(self, price=price)
 
     @property
     def epsilon(self) -> Epsilon:
-        """What it costs, where that is pure ε."""
         return pure(self.price)
 
     @cached_property
@@ -85,7 +79,7 @@ class Table:
         return self.bound**2 * self.transform.l2_factor(self.cells)
 
     @property
-    def law(self) -> CellNoise:
+    def law(self) -> NoiseLaw:
         return noise_of(self, self.price)
 
     @cached_property
@@ -95,15 +89,15 @@ class Table:
 
     @cached_property
     def keeping(self) -> Keeping:
-        """The public rule by which cells are kept."""
-        return self.publishing.keeping(self.layout.size, self.law, tree=self.tree is not None)
+        law = noise_of(self, self.price)
+        return self.publishing.keeping(self.layout.size, law, tree=self.tree is not None)
 
     @property
     def expected_empty(self) -> float:
         """How many cells are published on average if nobody is in any."""
-        return expected_size(self.layout.size, self.law, self.keeping)
+        return expected_size(self.layout.size, noise_of(self, self.price), self.keeping)
 
-    def settle(self, bound: int, unit: Fraction, squared: int | None = None) -> Table:
+    def settle(self, bound: int, unit: Fraction, squared: int | None = None) -> Self:
         """The same table once its bound was chosen; never beyond what was charged for."""
         if self.settled or bound > self.bound or unit > self.unit:
             raise self._broken(f"a bound of {bound}·{show(unit)}")
@@ -117,103 +111,66 @@ class Table:
     def _charge(self) -> Part:  # a rehearsal pays it thousands of times
         return noise_part(self.part, self, self.price, settled=self.settled)
 
-    def publish(self, counts: Counts, draws: Draws) -> NoisyTable:
-        """The table with its noise; it stops where the counts are not those it was charged for.
-
-        Args:
-            counts: exact counts of :attr:`cells`.
-            draws: where the noise comes from.
-        """
+    def publish(self, counts: Counts | Memberships, draws: Draws) -> NoisyTable:
+        """The table with its noise. Exact counts that it was not charged for are refused."""
+        if not isinstance(counts, Counts):
+            raise self._broken("the users of cells")
         made = self.transform.apply(counts, self.cells)
-        self._check(made)
-        noisy = self.publishing.draw(Charged(made, self.price, self.keeping, self.tree), draws)
-        facts = {"transform": self.transform.facts(), **noisy.facts}
-        return NoisyTable(self.name, self.layout, noisy.values, self.law, facts, cells=noisy.cells)
-
-    def _check(self, made: Counts) -> None:
         charged = (self.l1_bound, self.l2_squared, self.unit, self.layout.size)
         found = (made.l1_bound, made.l2_squared, made.unit, made.size)
         if not self.settled or found != charged:
             raise self._broken(f"{made.size} cells of bound {made.l1_bound}·{show(made.unit)}")
+        noisy = self.publishing.draw(Charged(made, self.price, self.keeping, self.tree), draws)
+        facts = {"transform": self.transform.facts(), **noisy.facts}
+        return NoisyTable(self.name, self.layout, noisy.values, self.law, facts, cells=noisy.cells)
 
     def _broken(self, received: str) -> CrowdtallyError:
         return CrowdtallyError(
-            f"the table {self.name!r} was charged for {self.layout.size} cells of bound "
-            f"{self.l1_bound}·{show(self.unit)}, and was handed {received}: this is a fault of the "
-            "program, and nothing is released."
+            f"the table {self.name!r} was charged for {self.layout.size} cells of "
+            f"{self._counted()}, and was handed {received}: this is a fault of the program, and "
+            "nothing is released."
         )
 
-
-# A table of distinct users with interval noise: everything public about it, made once.
-#
-# Contract: for :class:`~crowdtally.core.counts.Memberships` the result satisfies ε-differential
-# privacy for the unit that the users are, however many cells a user is in. Output law: count + z
-# − (Σ of the phantoms' z)/(D+1), where Pr[z] ∝ e^(−ε(max z⁺ + max z⁻)) over the K cells and D
-# phantoms of one draw. With blocks, each user must be in the cells of one block only, and every
-# block has a draw of its own. The proof note is ``measured.md``.
+    def _counted(self) -> str:
+        return f"bound {self.l1_bound}·{show(self.unit)}"
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """One table of distinct users, before any record is read."""
+class Measured(Table):
+    """A table of distinct users with interval noise.
 
-    settled: ClassVar[bool] = True
-    l1_bound: ClassVar[int] = 1
+    Contract: for :class:`~crowdtally.core.counts.Memberships` the result satisfies ε-differential
+    privacy for the unit that the users are, however many cells a user is in. Output law: count + z
+    − (Σ of the phantoms' z)/(D+1), where Pr[z] ∝ e^(−ε(max z⁺ + max z⁻)) over the K cells and D
+    phantoms of one draw. With blocks, each user must be in the cells of one block only, and every
+    block has a draw of its own. The proof note is ``measured.md``.
+    """
+
+    bound: int = field(default=1, init=False)
     """What one user changes every cell by at most, and the norm of the noise with it."""
-    unit: ClassVar[Fraction] = Fraction(1)
-    keeping: ClassVar[Keeping] = Keeping()
-    transform: ClassVar[Transform] = Untransformed()
-    publishing: ClassVar[Publishing] = Dense()
-
-    name: str
-    part: str
-    """The part of the split that pays for it."""
-    layout: Layout
-    """The public cells that are counted and published, all of them."""
-    price: Epsilon
-    phantoms: int = 0
+    phantoms: int = field(default=0, kw_only=True)
     """D: cells of true count 0 that are drawn beside the others, and show the common shift."""
-    blocks: int = 1
+    blocks: int = field(default=1, kw_only=True)
     """h: how many groups of users there are, of which each user is in one: those of one context.
     Cell c of what is counted is of group c % h. 1 where a user may be in any cells."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What else its entry in ``release.json`` says."""
 
     def __post_init__(self) -> None:
         if self.layout.size % self.blocks:
             raise self._broken(f"{self.blocks} blocks that do not divide them")
 
-    def priced(self, price: Price) -> Measured:
-        return replace(self, price=pure(price))
-
-    @property
-    def epsilon(self) -> Epsilon:
-        return self.price
-
-    @property
-    def cells(self) -> Layout:
-        """The cells that are counted: those that are published."""
-        return self.layout
-
     @cached_property
     def law(self) -> IntervalNoise:
-        return IntervalNoise(
-            self.price.value, self.layout.size // self.blocks, self.phantoms, blocks=self.blocks
-        )
+        size = self.layout.size // self.blocks
+        return IntervalNoise(self.epsilon.value, size, self.phantoms, blocks=self.blocks)
 
-    @property
-    def expected_empty(self) -> float:
-        """How many cells are published if nobody is in any: all."""
-        return float(self.layout.size)
-
-    def charge(self) -> Part:
+    @cached_property
+    def _charge(self) -> Part:
         parameters = {"range_bound": 1, "cells": self.layout.size, "phantoms": self.phantoms}
         if self.blocks > 1:
             parameters["blocks"] = self.blocks
-        return Part(self.part, self.price, self.law.kind, parameters)
+        return Part(self.part, self.epsilon, self.law.kind, parameters)
 
-    def publish(self, counted: Memberships, draws: Draws) -> NoisyTable:
-        """The table with its noise; it stops where the counts are not those it was charged for."""
+    def publish(self, counted: Counts | Memberships, draws: Draws) -> NoisyTable:
         if not isinstance(counted, Memberships):
             raise self._broken(f"counts that are not of distinct users ({type(counted).__name__})")
         if counted.size != self.layout.size:
@@ -223,52 +180,41 @@ class Measured:
         noisy = within_64_bits(exact_sum(units, self.law.draw(draws, counted.size)))
         facts = {
             "transform": self.transform.facts(),
-            "epsilon": show(self.price.value),
+            "epsilon": show(self.epsilon.value),
             "sensitivity": self.l1_bound,
             "publishing": self.publishing.name,
-            **self.facts,
         }
         return NoisyTable(self.name, self.layout, noisy, self.law, facts)
 
-    def _broken(self, received: str) -> CrowdtallyError:
-        return CrowdtallyError(
-            f"the table {self.name!r} was charged for {self.layout.size} cells of distinct users, "
-            f"and was handed {received}: this is a fault of the program, and nothing is released."
-        )
+    def _counted(self) -> str:
+        return "distinct users"
 
 
-AnyTable = Table | Measured
-"""A table of a request, whatever noise it has."""
-
-# A table of distinct users with Gaussian noise, where it is paid for in ρ.
-#
-# Contract: one user changes every cell by 0 or 1, in as many cells as she is in; with blocks, in
-# the cells of one block only. So she changes K cells at most, K those of one block, by at most √K
-# in L2, and discrete Gaussian noise of variance K/(2ρ) on each cell is ρ-zCDP. Nobody is bounded.
+AnyTable = Table
 
 
 @dataclass(frozen=True, eq=False)
 class MembersTable(Table):
-    """A table whose counts are memberships."""
+    """A table of distinct users with Gaussian noise, where it is paid for in ρ.
+
+    Contract: one user changes every cell by 0 or 1, in as many cells as she is in; with blocks, in
+    the cells of one block only. So she changes K cells at most, K those of one block, by at most √K
+    in L2, and discrete Gaussian noise of variance K/(2ρ) on each cell is ρ-zCDP. Nobody is bounded.
+    """
 
     def publish(self, counts: Counts | Memberships, draws: Draws) -> NoisyTable:
-        """The table with its noise; it stops where the counts are not those it was charged for."""
         if not isinstance(counts, Memberships):
             raise self._broken("counts that are not of distinct users")
-        users = Counts(
-            counts.size, np.arange(counts.size), counts.values, self.bound, squared=self.squared
-        )
+        cells = np.arange(counts.size)
+        users = Counts(counts.size, cells, counts.values, self.bound, squared=self.squared)
         return super().publish(users, draws)
 
 
 def members_table(
     name: str, part: str, layout: Layout, price: Price, phantoms: int, blocks: int = 1
 ) -> Measured | MembersTable:
-    """The table of distinct users for a price: interval noise for ε, Gaussian noise for ρ.
-
-    ``blocks`` is how many groups of users there are, each user in one; see :class:`Measured`.
-    """
+    """The table of distinct users for a price: interval noise for ε, Gaussian noise for ρ."""
     if isinstance(price, Epsilon):
-        return Measured(name, part, layout, price, phantoms, blocks)
+        return Measured(name, part, layout, price, phantoms=phantoms, blocks=blocks)
     most = layout.size // blocks
     return MembersTable(name, part, layout, price, most, squared=most)

@@ -18,15 +18,14 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.choices.bounds import RowTable
 from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
 from crowdtally.curator.summaries import sparse as sampling
-from crowdtally.curator.summaries.priority import priority_summary
 from crowdtally.curator.summaries.sparse import draw_sample, empty_values
-from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
+from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from kit.draws import Seeded
 from kit.publishing import made
-from kit.summaries import RULES, named
+from kit.summaries import RULES, named, priority_summary, threshold_summary
 
 # ---- Whether a release appears is decided by public numbers, never by the records ----------------
 #

@@ -12,7 +12,7 @@ import pytest
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.summaries.base import Summary
-from crowdtally.curator.summaries.priority import prioritised, priority_summary
+from crowdtally.curator.summaries.priority import prioritised
 from crowdtally.curator.summaries.sparse import (
     expected_size,
     filter_cut,
@@ -23,6 +23,7 @@ from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
+from kit.summaries import priority_summary
 
 # ---- Priority samples: which cells, which τ_S, what happens when there are too few ---------------
 

@@ -15,12 +15,13 @@ from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.hierarchy import Dyadic, DyadicAxis, range_weights
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.summaries.base import Summary
-from crowdtally.curator.summaries.priority import prioritised, priority_summary
+from crowdtally.curator.summaries.priority import prioritised
 from crowdtally.curator.summaries.sparse import without_orphans
-from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
+from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.curator.transforms.trees import dyadic_counts, haar_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
+from kit.summaries import priority_summary, threshold_summary
 
 # ---- Dyadic trees: nodes, ranges, sensitivity, the ancestor rule ---------------------------------
 

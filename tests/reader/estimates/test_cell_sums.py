@@ -11,8 +11,7 @@ import pytest
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.hierarchy import Sketching
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.summaries.priority import priority_summary
-from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
+from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.curator.transforms.base import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.laws.base import Combination
@@ -21,7 +20,7 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimates.cell_sums import Sampled, sketch_sum, weighted_sum
 from kit.draws import Seeded
-from kit.summaries import sampled, sum_of, table_of, told_by
+from kit.summaries import priority_summary, sampled, sum_of, table_of, threshold_summary, told_by
 
 # ---- What published values stand for, and what is said about their sums --------------------------
 

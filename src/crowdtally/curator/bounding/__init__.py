@@ -24,20 +24,16 @@ METHODS = Registry(
         "discover": Entry(f"{_HERE}.rules:Discover", "columns that have no public list"),
     },
 )
+_CHOICE = "crowdtally.curator.choices.bounds"
 CHOICES = Registry(
     "choose",
     {
-        "rank": Entry(
-            "crowdtally.curator.choices.bounds:RankChoice",
-            "the bound that the right number of users exceed",
-        ),
+        "rank": Entry(f"{_CHOICE}:RankChoice", "the bound that the right number of users exceed"),
         "dpsense": Entry(
-            "crowdtally.curator.choices.bounds:DPSenseChoice",
-            "by the error that DPSense's algorithms expect",
+            f"{_CHOICE}:DPSenseChoice", "by the error that DPSense's algorithms expect"
         ),
         "histogram": Entry(
-            "crowdtally.curator.choices.bounds:NormChoice",
-            "by a noisy histogram of how long rows are (norm l2)",
+            f"{_CHOICE}:NormChoice", "by a noisy histogram of how long rows are (norm l2)"
         ),
     },
 )

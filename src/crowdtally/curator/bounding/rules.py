@@ -1,4 +1,4 @@
-"""Rule; per-row, distinct, pairs."""
+"""What every bounding rule answers, and the rules that cut nothing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from crowdtally.records.engine import Engine, Kept, Rows
 
 
-# What every bounding rule answers. One of your own needs only a few of these: see ``own.py``.
-#
 # A rule is a function B(key, T_u, released values) of the multiset of one user's own records. It
 # may not see other users, the order of rows or anything read off the records as a whole.
 
@@ -29,8 +27,6 @@ LARGEST_PAIR_LIMIT = 100
 
 
 class Rule(Protocol):
-    """A rule with its public parameters."""
-
     keeps_records: ClassVar[bool]
     """Whether it keeps some of a user's records, the same for all tables."""
 
@@ -59,8 +55,6 @@ class Rule(Protocol):
 
 @runtime_checkable
 class SamplingRule(Protocol):
-    """A rule that keeps records."""
-
     @property
     def limit(self) -> int:
         """The most rows of one user that are kept."""
@@ -68,19 +62,17 @@ class SamplingRule(Protocol):
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records.
 
-        Rows without a user or without a cell are among those given, and are never kept. Where
-        records have a quantity, each cell is that of a cell and a quantity: cell·C + q − 1, and
-        ``cells`` is C times as many.
+        Rows without a user or a cell are among those given, and are never kept. With a quantity q
+        each cell is cell·C + q − 1, and ``cells`` is C times as many.
         """
 
 
 @dataclass(frozen=True)
 class RecordRule:
-    """What rules that keep at most l of a user's records have in common."""
+    """Base of the rules that keep at most l of a user's records."""
 
     keeps_records: ClassVar[bool] = True
     unit: ClassVar[Fraction] = Fraction(1)
-    """Records, or distinct users, are counted."""
 
     max_records: int = 10
     """The most records of one user that are kept; with a choice, the largest candidate."""
@@ -92,7 +84,6 @@ class RecordRule:
 
     @property
     def limit(self) -> int:
-        """l: public, or privately chosen."""
         return self.max_records
 
     @property
@@ -105,17 +96,14 @@ class RecordRule:
         return self.limit if what == "users" else self.l1_bound**2
 
     def facts(self) -> dict[str, Any]:
-        """The bound alone, which is said elsewhere."""
         return {}
 
 
 def check_limit(rule: object, limit: object) -> None:
-    """Refuse a bound that is none."""
     whole_number(limit, f"max_records of {type(rule).__name__}", 1, LARGEST_LIMIT)
 
 
 def check_choice(rule: object, choose: object, suited: Sequence[str]) -> None:
-    """Refuse a private choice of the bound that does not suit the rule."""
     if choose is not None:
         one_of(choose, suited, f"choose of {type(rule).__name__}")
 
@@ -154,18 +142,15 @@ class EveryRow:
     unit: ClassVar[Fraction] = Fraction(1)
 
     limit: int = 1
-    """L: the most rows that are one person's."""
 
     @classmethod
     def of(cls, records: Records) -> EveryRow:
-        """What the declaration says about rows without an id."""
         if records.bounded_to is None:
             return cls()
         return Stated(records.bounded_to, records.cells_once, columns_of(records))
 
     @property
     def l1_bound(self) -> int:
-        """Each row changes one cell of each table, by 1."""
         return self.limit
 
     def l2_squared(self, what: What) -> int:
@@ -173,11 +158,9 @@ class EveryRow:
         return self.limit**2
 
     def squared_in(self, columns: Collection[str]) -> int:
-        """The L2 bound of a table with these columns, squared."""
         return self.limit**2
 
     def facts(self) -> dict[str, Any]:
-        """It has no parameters beside its bound."""
         return {}
 
 
@@ -190,37 +173,32 @@ class Stated(EveryRow):
     once: bool = False
     """Whether no two rows of a person agree in all of :attr:`columns`: this too is stated."""
     columns: tuple[str, ...] = ()
-    """The columns that name a cell."""
 
     def squared_in(self, columns: Collection[str]) -> int:
         """L where each of L rows is in a cell of its own; else L².
 
-        What is stated is about whole cells. Rows of one item in several contexts are in one cell of
-        the items' table.
+        The statement is about whole cells: rows of one item in several contexts share one of its
+        cells.
         """
         return self.limit if self.once and set(columns) >= set(self.columns) else self.limit**2
 
 
-# Nobody is bounded: each user counts once in each of her cells, however many these are.
-#
-# For interval noise, whose cost does not depend on how many cells a user is in. Contract: one
-# user changes every cell by 0 or 1, all the same way. The proof note is ``distinct.md``.
-
-
 @dataclass(frozen=True)
 class Everyone:
-    """Each user counts once in each of her cells."""
+    """Each user counts once in each of her cells: for interval noise.
+
+    Contract: one user changes every cell by 0 or 1, all the same way. The proof is in
+    ``distinct.md``.
+    """
 
     name: ClassVar[str] = "distinct"
     keeps_records: ClassVar[bool] = False
     limit: ClassVar[int] = 1
-    """Once in a cell; there is no limit to the cells."""
     l1_bound: ClassVar[int] = 1
     """The most that one user changes *each* cell by: of their sum there is no bound."""
     unit: ClassVar[Fraction] = Fraction(1)
 
     def l2_squared(self, what: What) -> int:
-        """There is none: she may be in all cells."""
         raise TypeError("where nobody is bounded there is no L2 bound")
 
     def facts(self) -> dict[str, Any]:
@@ -253,15 +231,10 @@ class Top(Everyone):
 
     @property
     def per_user(self) -> tuple[str, ...]:
-        """The contexts that are a property of the user, of which she has one value."""
         return tuple(self.context_per_user)
 
     def facts(self) -> dict[str, Any]:
-        """It has no parameters but the contexts that are a property of the user."""
         return {"context_per_user": list(self.per_user)} if self.per_user else {}
-
-
-# Cells without public lists are found by their numbers of users, of an SRA sample of each user's.
 
 
 @value

@@ -1,4 +1,4 @@
-"""SRA, HPA; a user's own rule."""
+"""Rules that keep some of a user's records: SRA, HPA, a rule of one's own."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import What
 from crowdtally.core.numbers import is_whole, whole_number
 from crowdtally.core.values import value
-from crowdtally.curator.bounding.rules import (
-    LARGEST_LIMIT,
-    RecordRule,
-    SamplingRule,
-    check_choice,
-)
+from crowdtally.curator.bounding.rules import LARGEST_LIMIT, RecordRule, SamplingRule, check_choice
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import OWN_RULE
 from crowdtally.records.engine import CARRIED, Column, Engine, Kept, Rows, grouped, places
@@ -30,22 +25,20 @@ from crowdtally.records.matching import HASH_BITS
 # Below this many bits of order, ties between different records would begin to show in the law.
 _LEAST_BITS = 32
 CHOICES_OF_SAMPLES = ("rank",)
-"""The private choices of a bound that suit a rule which keeps records."""
 
 
-def told_apart(rows: Rows, what: What) -> Rows:
+def with_identity(rows: Rows, what: What) -> Rows:
     """(user, cell[, id]) → rows with an identity independent of other users and of row order."""
     if what == "users":
         return grouped(rows)  # (user, cell, rows): each cell once, with what a census needs
     if "id" in rows.columns:
         return rows
-    # A user's records in the order of their cells: places 0 … n−1 tell them apart. Records of one
-    # cell are interchangeable; those without a cell come last, so that they move nobody's place.
+    # A user's records in the order of their cells: places 0 … n−1 identify them. Records of one
+    # cell are interchangeable; those without a cell come last, so that they move no other record.
     return rows.mutate(place=places(rows.user, rows.cell))
 
 
 def keyed_hash(engine: Engine, records: Rows, key: int) -> Column:
-    """The hash of (key, user, identity of the record), 63 bits."""
     if "id" in records.columns:
         return engine.hash(key, [records.user, records.id])
     if "place" in records.columns:
@@ -58,15 +51,9 @@ def keep_first(
 ) -> Kept:
     """(user, cell) of each user's ``limit`` records of the smallest ``order``.
 
-    A record without a user or without a cell is not kept.
-
-    Args:
-        engine: what runs it.
-        records: the table that ``order`` is an expression of.
-        order: a 63-bit integer; its low bits give way to the cell, which breaks ties.
-        cells: how many cells there are.
-        limit: how many records of a user are kept.
-        leading: how many of the high bits are not random, such as those of a rank.
+    ``order`` is an expression on ``records`` of 63 bits, of which the ``leading`` high ones are not
+    random (a rank); its low bits give way to the cell, which breaks ties. A record without a user
+    or without a cell is not kept.
     """
     bits = (cells - 1).bit_length()
     if HASH_BITS - leading - bits < _LEAST_BITS:
@@ -90,11 +77,9 @@ def keep_first(
 
 
 class UniformSample(RecordRule):
-    """Keep min(l, |T_u|) of each user's records, uniformly without replacement."""
-
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
-        records = told_apart(rows, what)  # (user, cell[, id | place])
+        records = with_identity(rows, what)  # (user, cell[, id | place])
         order = keyed_hash(engine, records, key)
         return keep_first(engine, records, order, cells=cells, limit=self.limit)
 
@@ -132,11 +117,6 @@ class Declared(UniformSample):
 # taken uniformly. The proof note is ``hpa.md``.
 
 
-def nothing_released() -> NDArray[np.int64]:
-    """The popularity before it is released: of no item."""
-    return np.zeros(0, dtype=np.int64)
-
-
 @value
 @dataclass(frozen=True, eq=False)
 class HPA(RecordRule):
@@ -148,7 +128,9 @@ class HPA(RecordRule):
     """The most records of one user that count in the popularity by which items are ranked."""
     choose: str | None = None
     """``rank`` chooses the bound privately, up to max_records, for a share of epsilon."""
-    popularity: NDArray[np.int64] = field(default_factory=nothing_released, kw_only=True)
+    popularity: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64), kw_only=True
+    )
     """The noisy count of every item of the public list, drawn once, already released."""
 
     def __post_init__(self) -> None:
@@ -157,9 +139,9 @@ class HPA(RecordRule):
         check_choice(self, self.choose, CHOICES_OF_SAMPLES)
 
     def steering(self) -> NDArray[np.int64]:
-        """All that the popularity says to :meth:`keep`: the rank of each item.
+        """The rank of each item, 0 for the most popular: all that :meth:`keep` takes from it.
 
-        0 for the most popular; items of equal noisy count share a rank: the hash decides.
+        Items of equal noisy count share a rank: the hash decides.
         """
         _, rank = np.unique(-self.popularity, return_inverse=True)
         return rank.astype(np.int64)
@@ -179,7 +161,7 @@ class HPA(RecordRule):
         width = cells // len(self.popularity)
         ranks = self.steering()
         ranked = engine.load("popularity", {"item": np.arange(len(ranks)), "rank": ranks})
-        records = told_apart(rows, what)
+        records = with_identity(rows, what)
         records = records.mutate(item=(records.cell // width).cast("int64"))
         records = records.left_join(ranked, "item")
         # The rank leads; what is left of 63 bits is the hash, which breaks ties.
@@ -192,19 +174,17 @@ class HPA(RecordRule):
 
 @dataclass(frozen=True)
 class OwnRule(RecordRule):
-    """A rule object that somebody else wrote, handed to ``ct.release(method=…)``.
+    """A rule that somebody else wrote, handed to ``ct.release(method=…)``.
 
-    It must keep records: have ``name``, ``limit`` and ``keep`` as :class:`SamplingRule` does. What
-    it returns is cut to ``limit`` rows of each user by a keyed hash, so returning too many costs
-    accuracy, not privacy. That it looks at each user's own records alone is its author's to prove,
-    and the release says so.
+    What it returns is cut to ``limit`` rows of each user by a keyed hash: returning too many costs
+    accuracy, not privacy. Its author must prove that it looks at each user's own records alone, and
+    the release says so.
     """
 
     rule: Any = field(default=None, hash=False, kw_only=True)
 
     @classmethod
     def handed(cls, given: object) -> OwnRule:
-        """The object, checked as far as it can be."""
         name = getattr(given, "name", None)
         if not isinstance(given, SamplingRule) or not isinstance(name, str) or not name:
             typed = f"the text {given!r}" if isinstance(given, str) else f"a {type(given).__name__}"
@@ -222,11 +202,10 @@ class OwnRule(RecordRule):
 
     @property
     def name(self) -> str:
-        """The object's name, marked as not ours."""
         return f"{self.rule.name}{OWN_RULE}"
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
-        """What the object keeps, cut to the limit; what fell out is counted by another look."""
+        """What the rule keeps, cut to the limit; another pass counts the dropped rows."""
         kept = self.rule.keep(engine, rows, cells=cells, key=key, what=what)
         kept = kept.rows if isinstance(kept, Kept) else kept
         records = kept.select("user", "cell")

@@ -1,4 +1,4 @@
-"""DPSense, DPSense-S, L2, Auto."""
+"""Rules that scale a user's row down: DPSense, DPSense-S, their Euclidean norm, and auto's."""
 
 from __future__ import annotations
 
@@ -62,27 +62,23 @@ class DPSense:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The private choices of its bound that suit it."""
         return ("histogram",) if self.norm == "l2" else ("rank", "dpsense")
 
     @property
     def limit(self) -> int:
-        """θ: public, or privately chosen."""
         return self.max_records
 
     @property
     def most(self) -> int:
-        """The most that one user counts in one cell; 1 counts distinct users."""
         return self.cap or 1
 
     @property
     def scaling(self) -> Fraction:
-        """s: what the published counts are multiplied by."""
         return Fraction(1)
 
     @property
     def l1_bound(self) -> int:
-        """Of a norm: what she can change in L2 times the root of the number of her cells."""
+        """In norm l2: the L2 bound times the root of the number of cells."""
         return GRID * self.limit * (_ROOT_OF_CELLS if self.norm == "l2" else 1)
 
     def l2_squared(self, what: What) -> int:
@@ -96,11 +92,9 @@ class DPSense:
 
     @property
     def unit(self) -> Fraction:
-        """A unit is 1/g of a count, times s."""
         return self.scaling / GRID
 
     def facts(self) -> dict[str, Any]:
-        """The cap and the norm; bound and scaling are said elsewhere."""
         return {"cap": self.most} | ({"norm": "l2"} if self.norm == "l2" else {})
 
     def weights(self, engine: Engine, same: Rows) -> Rows:
@@ -133,12 +127,10 @@ class DPSenseS(DPSense):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """It chooses its bound and its scaling together."""
         return ("dpsense",)
 
     @property
     def weighed(self) -> tuple[Fraction, ...]:
-        """The scalings to choose from; one where it is given."""
         return tuple(Fraction(s) for s in self.scalings) or SCALINGS
 
     @property
@@ -148,7 +140,6 @@ class DPSenseS(DPSense):
 
 
 def is_euclidean(rule: Rule) -> bool:
-    """Whether rows are scaled to a Euclidean norm."""
     return isinstance(rule, DPSense) and rule.norm == "l2"
 
 
@@ -159,7 +150,7 @@ def capped(same: Rows, cap: int) -> Rows:
 
 
 def with_row_sums(same: Rows, cap: int) -> Rows:
-    """(user, cell, rows) → (user, cell, amount, row_sum): each cell once, nobody's none."""
+    """(user, cell, rows) → (user, cell, amount, row_sum): each cell once, with a user."""
     amounts = capped(countable(same), cap).select("user", "cell", "amount")
     sums = amounts.group_by("user").agg(row_sum=amounts.amount.sum().cast("int64"))
     return amounts.inner_join(sums, "user")
@@ -190,12 +181,9 @@ _NUMBERS = count()
 
 
 def l2_weighted(engine: Engine, amounts: Rows, theta: int) -> Rows:
-    """Returns (cell, weight) in units of 1/g: Σ weight² of each user is at most g²θ².
+    """(user, cell, amount ≤ 2^26), each cell of a user once → (cell, weight) in units of 1/g.
 
-    Args:
-        engine: what runs it.
-        amounts: (user, cell, amount): each cell of a user once, amounts of 0 … 2^26.
-        theta: θ, the largest norm that is left alone.
+    Σ weight² of each user is at most g²θ².
     """
     number = next(_NUMBERS)
     squares = amounts.group_by("user").agg(squares=held_sum(amounts.amount * amounts.amount))
@@ -221,14 +209,9 @@ def weight_of(squares: int, theta: int) -> int:
     return isqrt(most // squares) if squares > theta**2 else GRID
 
 
-# DPSense with a Euclidean norm: each user's row scaled to a norm of θ, for Gaussian noise.
-#
-# Contract: one user changes a table by at most g·θ units in L2, for every database, where the row
-# is that of the very table. In L1 the only bound is g·θ·2^31, which Laplace noise would have to
-# hide: so the rule is for Gaussian noise alone. The proof note is ``l2_rows.md``.
-
 _ROOT_OF_CELLS = 2**31
-"""A row whose squares are not held has fewer than 2^61 cells: √2^61 is less than this."""
+"""A row whose squares are not held has fewer than 2^61 cells: √2^61 is less than this. So in L1
+the only bound is g·θ·2^31, too much for Laplace noise: the norm is for Gaussian noise alone."""
 
 
 # ``auto``: the bound follows from what earlier, charged steps released.
@@ -241,32 +224,28 @@ _ROOT_OF_CELLS = 2**31
 Aim = Literal["counts", "top", "recommend"]
 AIMS: tuple[Aim, ...] = ("counts", "top", "recommend")
 LARGEST_THETA = 2**14
-"""θ beyond which no row sum is let: with the cap on records, integers stay within 64 bits."""
+"""The largest θ: with the cap on records, integers stay within 64 bits."""
 
 
 @dataclass(frozen=True)
 class Auto:
-    """What ``auto`` is told; everything else it measures, and pays for."""
+    """The parameters of ``auto``; it measures everything else, and pays for it."""
 
     name: ClassVar[str] = "auto"
     keeps_records: ClassVar[bool] = False
     limit: ClassVar[int] = LARGEST_THETA
-    """The largest θ that may be chosen."""
     l1_bound: ClassVar[int] = GRID * LARGEST_THETA
     """The most that one user may change in the items' table, in units."""
     unit: ClassVar[Fraction] = Fraction(1, GRID)
 
     aim: Aim = "counts"
-    """What the release is for: it moves the shares of ε."""
     repeats: bool = True
     """Whether a user's several records at one item count as several; else she counts once."""
     per_user: tuple[str, ...] = ()
     """The contexts that are a property of the user: all of them, or none."""
 
     def l2_squared(self, what: What) -> int:
-        """No less than in L1."""
         return self.l1_bound**2
 
     def facts(self) -> dict[str, Any]:
-        """Said elsewhere, step by step."""
         return {}

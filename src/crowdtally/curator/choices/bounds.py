@@ -1,4 +1,4 @@
-"""Private choice of a bound: rank, DPSense, norms."""
+"""Private choices of a bound: by rank, by DPSense's Algorithm 1, by a histogram of norms."""
 
 from __future__ import annotations
 
@@ -42,14 +42,7 @@ def log_spaced(most: int, *, fineness: int = 8) -> tuple[int, ...]:
 
 
 def check_theta(most: int, cells: int, cap: int, candidates: int) -> None:
-    """Refuse a largest θ that no row could reach, or that makes too many candidates.
-
-    Args:
-        most: the largest θ.
-        cells: N, the number of columns.
-        cap: r, the most that one user may count in one column.
-        candidates: how many there would be.
-    """
+    """Refuse a largest θ that no row could reach, or that makes too many candidates."""
     whole_number(cells, "the number of cells", 1, 2**62)
     whole_number(cap, "the cap per cell", 1, 2**31)
     if not is_whole(most) or not 1 <= most <= cells * cap:
@@ -83,9 +76,7 @@ class NoiseCost:
     """
 
     price: Price
-    """What the table is published for."""
     rooted: bool = False
-    """Whether one user changes it by √θ in L2."""
 
     @property
     def unit(self) -> int:
@@ -93,13 +84,11 @@ class NoiseCost:
         return self.price.value.numerator if isinstance(self.price, Epsilon) else _FINE
 
     def at(self, theta: int) -> int:
-        """Of one cell at the bound θ."""
         if isinstance(self.price, Epsilon):
             return self.price.value.denominator * theta
         return self._gaussian(sqrt(theta) if self.rooted else theta)
 
     def step(self, theta: int) -> int:
-        """What it grows by where θ grows by 1."""
         if isinstance(self.price, Epsilon):
             return self.price.value.denominator
         return self._gaussian(1 / (2 * sqrt(theta)) if self.rooted else 1)
@@ -124,9 +113,7 @@ class RowSums:
     """How many users have which row sum. One user changes one entry by 1."""
 
     sums: NDArray[np.int64]
-    """Row sums, in any order; those of no user may be absent."""
     users: NDArray[np.int64]
-    """How many users have that row sum."""
 
     def __post_init__(self) -> None:
         _check(sums=self.sums, users=self.users)
@@ -167,7 +154,7 @@ class RowTable:
     """
 
     sums: NDArray[np.int64]
-    """ρ of each entry, at least 1."""
+    """ρ of each entry."""
     columns: NDArray[np.int64]
     """j of each entry, from 0; a pair (ρ, j) may stand in several entries, which then add up."""
     totals: NDArray[np.int64]
@@ -176,7 +163,6 @@ class RowTable:
         _check(sums=self.sums, columns=self.columns, totals=self.totals)
 
     def fits(self, cells: int, cap: int) -> bool:
-        """Whether it can be a table of rows over ``cells`` columns with values up to ``cap``."""
         if self.sums.size == 0:
             return True
         sums_fit = self.sums.min() >= 1 and self.sums.max() <= cells * cap
@@ -196,22 +182,19 @@ def _check(**arrays: NDArray[Any]) -> None:
         raise ValueError("the entries add up to more than 64-bit sums can hold.")
 
 
-# The rank rule: the bound that the right number of users exceed.
-#
-# Contract. Relation: all records of one user added or removed. Score −|#{u: RC_u > θ} − N·C/ε_p|,
-# of sensitivity 1, both ways; for Gaussian noise 1/ε_p is another public number, what the mean
-# absolute noise grows by where θ grows by 1. Output law: θ of the public candidates with Pr ∝
-# exp(ε_c·score/2), which is ε_c-differentially private. The proof is in ``rank.md``.
-#
-# It chooses θ for DPSense, and l for SRA and HPA: there RC_u is the number of user u's records,
-# or of distinct cells where users are counted. C is 1 without a quantity.
-
-
 @dataclass(frozen=True)
 class RankChoice:
-    """Every public parameter of the choice.
+    """The rank rule: the bound that the right number of users exceed.
 
-    >>> from crowdtally.curator.choices.bounds import log_spaced
+    Contract. Relation: all records of one user added or removed. Score −|#{u: RC_u > θ} − N·C/ε_p|,
+    of sensitivity 1, both ways; for Gaussian noise 1/ε_p is by how much the mean absolute noise
+    grows where θ grows by 1, which is public too. Output law: θ of the public candidates with Pr ∝
+    exp(ε_c·score/2), which is ε_c-differentially private (ε_c is ``epsilon``, ε_p ``published``).
+    The proof is in ``rank.md``.
+
+    It chooses θ for DPSense, and l for SRA and HPA, with RC_u the number of user u's records, or of
+    distinct cells where users are counted. C is 1 without a quantity.
+
     >>> from crowdtally.noise.draws import SystemDraws
     >>> choice = RankChoice(100, log_spaced(1000), Epsilon.of(10**6), Epsilon.of(1))
     >>> choice.pick(RowSums(np.array([3, 20]), np.array([500, 100])), SystemDraws()) in range(3, 20)
@@ -219,13 +202,10 @@ class RankChoice:
     """
 
     cells: int
-    """N: the number of cells, each of which will get noise."""
+    """N: the cells, each of which will get noise."""
     candidates: tuple[int, ...]
-    """The public bounds to choose from, as :func:`log_spaced` makes them."""
     epsilon: Epsilon
-    """ε_c: what the choice costs."""
     published: Price
-    """With what the counts will be published once the bound is known: ε_p, or ρ."""
     times: int = 1
     """C: noise has scale θ·C/ε_p where a record counts up to C times. Public."""
     rooted: bool = False
@@ -261,38 +241,29 @@ class RankChoice:
         return self.candidates[draws.choose(self.scores(rows), self.rate)]
 
 
-# DPSense's choice of θ (Day & Li 2015, Algorithm 1, without its factor ½).
-#
-# Contract. Relation: all records of one user added or removed. Score q(θ) = (1/N)·Σ_u min(RC_u,
-# θ) − noise(θ), which is θ/ε_p for Laplace noise, and public for any; one user moves all scores
-# the same way, each by at most Δ = θ_max/N. Output law: θ of {1..θ_max} with Pr ∝
-# exp(ε_c·q(θ)/Δ), which is ε_c-differentially private. The proof is in ``dpsense.md``.
-
-
 @dataclass(frozen=True)
 class DPSenseChoice:
-    """Every public parameter of the choice.
+    """DPSense's choice of θ (Day & Li 2015, Algorithm 1, without its factor ½).
+
+    Contract. Relation: all records of one user added or removed. Score q(θ) = (1/N)·Σ_u min(RC_u,
+    θ) − noise(θ), which is θ/ε_p for Laplace noise, and public for any; one user moves all scores
+    the same way, each by at most Δ = θ_max/N. Output law: θ of {1..θ_max} with Pr ∝
+    exp(ε_c·q(θ)/Δ), which is ε_c-differentially private. The proof is in ``dpsense.md``.
 
     >>> from crowdtally.noise.draws import SystemDraws
-    >>> choice = DPSenseChoice(
-    ...     cells=100, most=20, epsilon=Epsilon.of(10**6), published=Epsilon.of(1)
-    ... )
+    >>> choice = DPSenseChoice(100, 20, epsilon=Epsilon.of(10**6), published=Epsilon.of(1))
     >>> choice.pick(RowSums(np.array([3, 20]), np.array([500, 10])), SystemDraws())
     3
     """
 
     cells: int
-    """N: the number of columns, each of which will get noise."""
     most: int
-    """θ_max: the largest candidate."""
+    """θ_max."""
     epsilon: Epsilon
-    """ε_c: what the choice costs."""
     published: Price
-    """With what the counts will be published once θ is known: ε_p, or ρ."""
     cap: int = 1
     """r: the most that a user counts in one column; θ_max may go up to r·N."""
     rooted: bool = False
-    """Whether one user changes the published counts by √θ in L2, not by θ."""
 
     def __post_init__(self) -> None:
         check_theta(self.most, self.cells, self.cap, self.most)
@@ -330,44 +301,41 @@ class DPSenseChoice:
         return self.candidates[draws.choose(self.scores(rows), self.rate)]
 
 
-# θ for rows that are scaled to a Euclidean norm, from a noisy histogram of their norms.
-#
-# Contract. Relation: all records of one user added or removed. The histogram counts users by the
-# bit length of Q, the sum of squares of their row; where a user may count several times in a
-# cell, by those of Q and of the row's sum together. Each user is in one bin, so that one user
-# changes it by 1 in L2. Output law: discrete Gaussian noise of variance 1/(2ρ) on every bin,
-# which is ρ-zCDP; what is made of the noisy bins, θ above all, is post-processing. The proof is
-# in ``norms.md``.
-
 BITS = 62
 """Bit lengths of Q: 1 … 62; sums of squares are held at 2^61."""
 _CLEAR, _RELIABLE = 1.2, 3.5
-"""Standard deviations that a bin must stand above, and that the largest one must."""
+"""By how many standard deviations a bin must exceed 0, and by how many the largest one must."""
 _WITHIN = 8
-"""Points that stand for the rows of one bin, evenly in their logarithm."""
+"""Points that represent the rows of one bin, evenly in their logarithm."""
 
 
 @dataclass(frozen=True)
 class NormChoice:
+    """θ for rows that are scaled to a Euclidean norm, from a noisy histogram of their norms.
+
+    Contract. Relation: all records of one user added or removed. The histogram counts users by the
+    bit length of Q, the sum of squares of their row; where a user may count several times in a
+    cell, by those of Q and of the row's sum together. Each user is in one bin, so that one user
+    changes it by 1 in L2. Output law: discrete Gaussian noise of variance 1/(2ρ) on every bin,
+    which is ρ-zCDP; what is made of the noisy bins, θ above all, is post-processing. The proof is
+    in ``norms.md``.
+    """
+
     cells: int
-    """N: the number of cells, each of which will get noise."""
     most: int
-    """The largest candidate."""
     rho: Rho
-    """ρ_c: what the choice costs."""
+    """ρ_c: the price of the choice."""
     publish_rho: Rho
-    """ρ_p: what the counts will be published for once θ is known."""
+    """ρ_p: the price of the counts."""
     cap: int = 1
-    """The most that a user counts in one cell."""
 
     @property
     def variance(self) -> Fraction:
-        """Of the noise on each bin."""
         return 1 / (2 * self.rho.value)
 
     @property
     def sums(self) -> int:
-        """Into how many bins the rows with one bit length of Q fall by their sums.
+        """How many bins, by row sums, the rows with one bit length of Q have.
 
         x ≤ x² ≤ cap·x, so Q/cap ≤ RC ≤ Q: the sum has at most as many bits as Q, and at least as
         many but for those of the cap. Where a user counts once in a cell RC is Q.
@@ -375,7 +343,7 @@ class NormChoice:
         return 1 if self.cap == 1 else self.cap.bit_length() + 1
 
     def bins(self, norms: RowNorms) -> Integers:
-        """The exact histogram: bit lengths of Q in rows, those that RC is shorter by in columns."""
+        """The histogram, by the bit length of Q (rows) and how much shorter RC is (columns)."""
         bits, shorter = _bit_lengths(norms.squares), np.zeros(len(norms.squares), dtype=np.int64)
         if self.cap > 1:
             shorter = np.clip(bits - _bit_lengths(norms.sums), 0, self.sums - 1)
@@ -384,7 +352,6 @@ class NormChoice:
         return counted
 
     def pick(self, norms: RowNorms, draws: Draws) -> int:
-        """Returns the θ that fits the noisy histogram best."""
         exact = self.bins(norms)
         noise = draws.gaussian(self.variance, exact.size)
         return self.fitting(exact + np.asarray(noise).reshape(exact.shape))
@@ -409,9 +376,9 @@ class NormChoice:
         return np.repeat(users / _WITHIN, _WITHIN), rows.ravel()
 
     def _kept(self, users: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """The run of bins around the largest that stand out of the noise: the others are noise.
+        """The run of bins around the largest that exceed the noise.
 
-        A bin of long rows that holds nobody would else outweigh all that hold somebody.
+        An empty bin of long rows would else outweigh all bins with users.
         """
         deviation = sqrt(float(self.variance) * self.sums)
         largest = int(users.argmax())

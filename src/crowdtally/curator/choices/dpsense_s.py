@@ -1,4 +1,4 @@
-"""Theta and scaling together."""
+"""Private choice of θ and the scaling together: DPSense's Algorithm 2."""
 
 from __future__ import annotations
 
@@ -31,20 +31,14 @@ from crowdtally.noise.draws import Draws
 # N·|K|).
 
 Integers = NDArray[Any]
-"""int64 where nothing can overflow, else Python integers in an object array."""
 
 
 def truncation_errors(
     table: RowTable, *, most: int, numerators: Sequence[int], whole: int, grid: int
 ) -> Integers:
-    """E(θ, k) for θ = 1..most (rows) and k in ``numerators`` (columns). Exact.
+    """E(θ, k) for θ = 1..``most`` (rows) and the ascending k of ``numerators`` (columns). Exact.
 
-    Args:
-        table: column totals by row sum; of N columns those that somebody has.
-        most: θ_max.
-        numerators: K, ascending, from D to 2D.
-        whole: D.
-        grid: G.
+    Of N columns ``table`` has those that somebody has; ``whole`` is D, ``grid`` is G.
     """
     # Every intermediate value is at most 4·D·G·Σ_j c_j: see dpsense_s.md.
     largest = 4 * whole * grid * int(table.totals.sum())
@@ -125,7 +119,6 @@ class _Sweep:
         self._move(np.flatnonzero(self._factor * self._scaled >= self._goal))
 
     def _move(self, columns: NDArray[np.intp]) -> None:
-        """Put columns whose bucket has changed into their new one."""
         scaled, true = self._scaled[columns], self._true[columns]
         least = -(-true // scaled)  # the least k with k·C_j ≥ D·G·c_j; C_j > 0, or it had not moved
         new = np.searchsorted(self.numerators, least)
@@ -136,35 +129,33 @@ class _Sweep:
         self._bucket[columns], self._factor[columns] = new, self._factors[new]
 
 
-# DPSense-S's choice of (θ, s) (Day & Li 2015, Algorithm 2), exact and over all candidates.
-#
-# Contract. Relation: all records of one user added or removed. Score q_s(θ, s) = −(1/N)·Σ_j
-# |s·c_j^θ − c_j| − s·θ/ε_p, where c_j^θ sums the rows weighted on the grid 1/G; its sensitivity
-# is at most r, the cap per cell (1 for binary rows), both ways. Output law: (θ, s) of {1..θ_max}
-# × scalings with Pr ∝ exp(ε_c·q_s/(2r)), which is ε_c-differentially private. The proof is in
-# ``dpsense_s.md``.
-
 SCORE_GRID = 17_297_280
 """Units per count: 24·lcm(1..16), so that the weights of short rows are not even rounded."""
 SCALINGS = tuple(Fraction(k, 100) for k in range(100, 201))
-"""1.00, 1.01, …, 2.00."""
 _FINEST = 1_000_000
 
 
 @dataclass(frozen=True)
 class DPSenseSChoice:
+    """DPSense-S's choice of (θ, s) (Day & Li 2015, Algorithm 2), exact and over all candidates.
+
+    Contract. Relation: all records of one user added or removed. Score q_s(θ, s) = −(1/N)·Σ_j
+    |s·c_j^θ − c_j| − s·θ/ε_p, where c_j^θ sums the rows weighted on the grid 1/G; its sensitivity
+    is at most r, the cap per cell (1 for binary rows), both ways. Output law: (θ, s) of {1..θ_max}
+    × scalings with Pr ∝ exp(ε_c·q_s/(2r)), which is ε_c-differentially private. The proof is in
+    ``dpsense_s.md``.
+    """
+
     cells: int
-    """N: the number of columns, each of which will get noise."""
+    """N: the columns, each of which will get noise."""
     most: int
-    """θ_max: the largest θ to choose from."""
+    """θ_max."""
     epsilon: Epsilon
-    """ε_c: what the choice costs."""
     published: Price
-    """With what the counts will be published once (θ, s) is known: ε_p, or ρ."""
     cap: int = 1
     """r: the most that a user counts in one column; 1 for binary rows."""
     scalings: tuple[Fraction, ...] = SCALINGS
-    """The s to choose from, within [1, 2], ascending."""
+    """Ascending."""
     grid: int = SCORE_GRID
     """G: a row of sum ρ > θ weighs θ·⌊G/ρ⌋/G."""
     rooted: bool = False

@@ -1,4 +1,4 @@
-"""Private selection: top items, unknown cells."""
+"""Private selection: the items that most users have, and cells without a public list."""
 
 from __future__ import annotations
 
@@ -23,32 +23,26 @@ from crowdtally.laws.gaussian_tails import rounded_up, unknown_delta, unknown_th
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
-# The K items that most users have: selected one after another, then measured.
-#
-# Contract. Relation: all records of one user added or removed. Precondition: the scores are exact
-# numbers of *distinct* users, so that adding a user raises every score by 0 or 1 and lowers none.
-# Output law: K draws without replacement, each with Pr[i] ∝ exp(ε_i·score_i) among the items that
-# are left, those that nobody has included. This is K·ε_i-differentially private, and
-# K·ε_i²/8-zCDP; no factor ½ is needed, because all scores move the same way. The proof is in
-# ``top_items.md``.
-
 
 @dataclass(frozen=True)
 class TopItems:
-    """How many items are selected, and what each draw costs."""
+    """The K items that most users have: selected one after another, then measured.
+
+    Contract. Relation: all records of one user added or removed. Precondition: the scores are exact
+    numbers of *distinct* users, so that adding a user raises every score by 0 or 1 and lowers none.
+    Output law: K draws without replacement, each with Pr[i] ∝ exp(ε_i·score_i) among the items that
+    are left, those that nobody has included. This is K·ε_i-differentially private, and
+    K·ε_i²/8-zCDP; no factor ½ is needed, because all scores move the same way. The proof is in
+    ``top_items.md``.
+    """
 
     items: int
-    """K."""
+    """K: how many items are selected."""
     each: Epsilon
-    """ε_i: the parameter of each draw."""
+    """ε_i: the price of each draw."""
 
     def select(self, users: Memberships, draws: Draws) -> NDArray[np.int64]:
-        """The places of the selected items, ascending: in which order they were drawn is not said.
-
-        Args:
-            users: distinct users of every item of the public list.
-            draws: where the choices come from.
-        """
+        """The places of the selected items, ascending: the order of the draws is not released."""
         left, rate = np.arange(users.size), self.each.value
         chosen = []
         for _ in range(self.items):
@@ -57,17 +51,6 @@ class TopItems:
             left = np.delete(left, place)
         return np.sort(np.array(chosen, dtype=np.int64))
 
-
-# Cells that no public list names: those that enough users have, under (ε, δ) or ρ and δ₂.
-#
-# Contract. Relation: all records of one user added or removed. Precondition: each user kept at
-# most l *distinct* cells of the table and added 1 to each, so a cell that only one user has counts
-# exactly 1, and what one user changes is at most l in L1 and √l in L2. Output law: every cell with
-# a count gets noise, and it is released, with its noisy count, where that is at least T. For a
-# price of ε the noise is discrete Laplace of scale l/ε, and this is (ε, δ′)-differentially private;
-# for a price of ρ it is discrete Gaussian of variance l/(2ρ), and this is δ′-approximate ρ-zCDP. In
-# both cases δ′ = 1 − (1−p)^l ≤ δ, p the chance that 1 plus noise is at least T, and T is the least
-# for which that holds. The proof is in ``unknown_cells.md``.
 
 _LARGEST_LIMIT = 2**31
 _SHOWN_DIGITS = 6
@@ -81,22 +64,29 @@ class Kept:
     values: tuple[NDArray[Any], ...]
     """For each column the value of every cell; of a column with a public list, its place there."""
     users: NDArray[np.int64]
-    """How many users keep each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Discovered:
-    """The cells that passed; this much may be released."""
+    """The cells that passed, ascending, and their noisy counts. This much may be released."""
 
     places: NDArray[np.int64]
-    """Which of the given cells passed, ascending."""
     noisy: NDArray[np.int64]
-    """Their noisy counts of distinct users, each at least the threshold."""
 
 
 @dataclass(frozen=True)
 class UnknownCells:
-    """Every public parameter of the discovery of one table's cells.
+    """Cells that no public list names: those that enough users have, under (ε, δ) or ρ and δ₂.
+
+    Contract. Relation: all records of one user added or removed. Precondition: each user kept at
+    most l *distinct* cells of the table and added 1 to each, so a cell that only one user has
+    counts exactly 1, and what one user changes is at most l in L1 and √l in L2. Output law: every
+    cell with a count gets noise, and it is released, with its noisy count, where that is at least
+    T. For a price of ε the noise is discrete Laplace of scale l/ε, and this is (ε,
+    δ′)-differentially private; for a price of ρ it is discrete Gaussian of variance l/(2ρ), and
+    this is δ′-approximate ρ-zCDP. In both cases δ′ = 1 − (1−p)^l ≤ δ, p the chance that 1 plus
+    noise is at least T, and T is the least for which that holds. The proof is in
+    ``unknown_cells.md``.
 
     >>> from crowdtally.core.privacy import Epsilon
     >>> rule = UnknownCells(limit=10, price=Epsilon.of(1), delta=Delta.of("1e-6"))
@@ -107,12 +97,10 @@ class UnknownCells:
     """
 
     unit: ClassVar[Fraction] = _ONE
-    """A count of users."""
 
     limit: int
     """l: the most distinct cells that one user keeps."""
     price: Price
-    """What the discovery costs beside δ, counts included."""
     delta: Delta
     """The δ that may not be exceeded, above 0."""
 
@@ -140,7 +128,6 @@ class UnknownCells:
 
     @property
     def law(self) -> CellNoise:
-        """The law of the noise on every cell that somebody has."""
         return noise_of(self, self.price)
 
     @cached_property
@@ -171,11 +158,8 @@ class UnknownCells:
     def select(self, counts: NDArray[np.int64], draws: Draws) -> Discovered:
         """The cells whose count plus noise reaches the threshold.
 
-        Args:
-            counts: distinct users of each cell, in an order that the cells' own values fix
-                (sorted), never the order of discovery. A cell that nobody kept is as if it did
-                not exist: no noise may make it appear.
-            draws: where the noise comes from.
+        The cells' own values must fix their order, never the order of discovery. A cell that nobody
+        kept is as if it did not exist: no noise may make it appear.
         """
         present = np.flatnonzero(counts > 0)
         # Python's integers: a sum that is held within 64 bits afterwards is post-processing, noise
@@ -211,15 +195,13 @@ class UnknownCells:
 class OtherMass:
     """How much of a table lies in cells that were not released: one more noisy count.
 
-    Contract. Given what is released, one user changes it by at most l: noise for l in L1, or for l
-    in L2. Adaptive composition adds its price.
+    Contract. Given what is released, one user changes it by at most l. Adaptive composition adds
+    its price.
     """
 
     unit: ClassVar[Fraction] = _ONE
-    """Pairs of a user and a cell."""
 
     limit: int
-    """l: the most distinct cells that one user keeps."""
     price: Price
 
     @property
@@ -236,7 +218,6 @@ class OtherMass:
         return noise_of(self, self.price)
 
     def draw(self, counts: NDArray[np.int64], released: Discovered, draws: Draws) -> int:
-        """The exact mass of all cells that were not released, plus noise."""
         below = int(counts.sum()) - int(counts[released.places].sum())
         return below + int(self.law.draw(draws, 1)[0])
 

@@ -1,4 +1,4 @@
-"""Bounded and scaled counts, in parts."""
+"""Counts of bounded and of scaled records, in parts that fit the memory."""
 
 from __future__ import annotations
 
@@ -31,29 +31,26 @@ from crowdtally.records.engine import (
 from crowdtally.records.matching import cell_numbers
 from crowdtally.records.prepare import Prepared
 
-# Reading the records once: what is counted, and what falls out, from one pass.
-
 Found = TypeVar("Found")
 _MOST_DOUBLINGS = 8
-"""How often the work is cut in half again before a full memory is said to be full."""
+"""How often the work is halved again before the memory counts as full."""
 
 
 @dataclass(frozen=True)
 class Read(Generic[Found]):
-    """What a read of all records found. Exact, private, never released as it is."""
+    """Exact counts from one read of all records. Private, never released as they are."""
 
     found: Found
     dropped: Dropped
-    """The rows that it could not use."""
 
 
 def dropped_in(engine: Engine, rows: Rows) -> Dropped:
-    """How many of the rows fall out: all rows, or an aggregate that carries their numbers."""
+    """Count dropped rows: of all rows, or of an aggregate that carries their numbers."""
     return Dropped.of(engine.arrays(census(rows)))
 
 
 def computed(engine: Engine, kept: Kept, rows: Rows) -> tuple[Rows, Dropped]:
-    """What a rule keeps of ``rows``, and how many of them fall out, by one pass if it can be."""
+    """What a rule keeps of ``rows``, and how many of them are dropped, by one pass if it can be."""
     if kept.census is None:
         return kept.rows, dropped_in(engine, rows)
     if kept.shared is None:
@@ -66,9 +63,8 @@ def computed(engine: Engine, kept: Kept, rows: Rows) -> tuple[Rows, Dropped]:
 class Parts:
     """Parts of the rows by user, where the memory would not hold them at once.
 
-    A context manager: work that does not fit inside it is to be done again, in twice as many parts.
-    It is a function of the rows (a key is drawn before), so how often and in how many parts decides
-    nothing::
+    A context manager: work that does not fit is done again, in twice as many parts. The number of
+    parts decides nothing, because the work is a function of the rows (a key is drawn before)::
 
         parts = Parts(engine)
         while not parts.done:
@@ -81,10 +77,8 @@ class Parts:
         self._number = engine.parts()
         self._doublings = 0
         self.done = False
-        """Whether the work inside came to its end."""
 
     def of(self, rows: Rows) -> list[Rows]:
-        """The parts; a user's rows are in one of them."""
         if self._number == 1:
             return [rows]
         number = self._engine.hash(0, [rows.user]) % self._number
@@ -104,7 +98,7 @@ class Parts:
 
 
 Cells = tuple[NDArray[Any], NDArray[np.int64]]
-"""Cell numbers, ascending, and their counts."""
+"""Ascending numbers of cells, and their counts."""
 
 
 def tally(engine: Engine, rows: Rows, domain: Domain, most: int = 1) -> Cells:
@@ -140,11 +134,8 @@ def fold(cells: Cells, width: int) -> Cells:
     return together.numbers, together.sums(cells[1])
 
 
-# Bounded records → exact counts of items and of items in context, from one and the same sample.
-
 Two = tuple[Counts, Counts]
 Tally = tuple[Cells, Cells, Dropped]
-"""What one part of the records adds to each table, and what falls out of it."""
 
 
 def count(
@@ -159,9 +150,9 @@ def count(
 ) -> Read[Two]:
     """Item counts and item×context counts; equal tables where there are no contexts.
 
-    With ``pairs``, instead of the latter: counts of unordered pairs of different items of one user.
-    They are formed from the *kept* records, so one user adds at most l(l−1)/2 of them. With
-    ``times``, a kept record counts as often as its quantity says, which is at most that.
+    With ``pairs``, instead of the latter, unordered pairs of different items of one user, formed
+    from the *kept* records: one user adds at most l(l−1)/2. ``times`` is the most that a kept
+    record counts, by its quantity.
     """
     domain, parts, tallies = prepared.domain, Parts(engine), list[Tally]()
     told, cells = prepared.rows_told_by(times), domain.size * times
@@ -172,12 +163,14 @@ def count(
                 cut = rule.keep(engine, rows, cells=cells, key=key, what=what)
                 kept, dropped = computed(engine, cut, rows)  # (user, cell), bounded
                 if pairs:
-                    found = _items_and_pairs(engine, kept, domain, what)
+                    items = _items_met(kept, domain.contexts_size, what)
+                    met = engine.materialise(items, "met")  # (user, cell of an item)
+                    found = tally(engine, met, domain), tally(engine, _pairs(met), domain)
                 else:
                     found = _items_and_edges(engine, kept, domain, what, times)
                 tallies.append((*found, dropped))
-    items, others, dropped_in_parts = zip(*tallies, strict=True)
-    counts = _counts(domain, total(items), total(others), rule.limit * times, what, pairs=pairs)
+    first, second, dropped_in_parts = zip(*tallies, strict=True)
+    counts = _counts(domain, total(first), total(second), rule.limit * times, what, pairs=pairs)
     return Read(counts, Dropped.total(dropped_in_parts))
 
 
@@ -192,16 +185,8 @@ def _items_and_edges(
     return tally(engine, _items_met(kept, width, what), domain), tally(engine, kept, domain)
 
 
-def _items_and_pairs(engine: Engine, kept: Rows, domain: Domain, what: What) -> tuple[Cells, Cells]:
-    met = engine.materialise(_items_met(kept, domain.contexts_size, what), "met")
-    return tally(engine, met, domain), tally(engine, _pairs(met), domain)  # (user, cell of an item)
-
-
 def count_rows(engine: Engine, prepared: Prepared, rule: EveryRow | None = None) -> Read[Two]:
-    """The same where rows have no id: each counts once, or as often as its weight says.
-
-    Without a rule each row is one person, or as many as its weight says.
-    """
+    """The same where rows have no id: each counts once, or as often as its weight says."""
     rule = rule or EveryRow()
     domain, rows = prepared.domain, prepared.rows
     times = rows.weight.sum().cast("int64") if "weight" in rows.columns else rows.count()

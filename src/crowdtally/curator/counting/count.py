@@ -10,17 +10,10 @@ from typing import Any, TypeVar
 
 from crowdtally.core.counts import Memberships
 from crowdtally.curator import questions as kinds
+from crowdtally.curator.counting import users
 from crowdtally.curator.counting.bounded import Read, cells_of, count_rows, count_scaled
 from crowdtally.curator.counting.bounded import count as count_sampled
 from crowdtally.curator.counting.rows import counted, hold_rows
-from crowdtally.curator.counting.users import (
-    distinct_users,
-    kept_cells,
-    record_sums,
-    row_norms,
-    row_totals,
-    scaled_sums,
-)
 from crowdtally.curator.request.top import TopRequest
 from crowdtally.curator.row_questions import RowQuestion, UserRows
 from crowdtally.records.engine import Engine
@@ -31,26 +24,19 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Reading:
-    """The records, ready to be counted."""
-
     engine: Engine
     prepared: Prepared
-    """The records, matched with the lists, not yet bounded."""
     known: dict[Hashable, Any] = field(
         default_factory=dict, repr=False, compare=False, kw_only=True
     )
-    """What was computed for one question and serves later ones, by a question."""
+    """What later questions reuse, by the question that it was computed for."""
 
     def fresh_key(self) -> int:
-        """A sampling key of the OS.
-
-        It has nothing to do with the noise: privacy holds for every fixed key, also for one that
-        leaks into a log.
-        """
+        """A sampling key. Privacy holds for every fixed key, also for one that leaks into a log."""
         return secrets.randbits(63)
 
     def once(self, question: Hashable, compute: Callable[[], Value]) -> Value:
-        """What a question needs, computed where it is not known yet: with one sampling key."""
+        """What ``compute`` returns for a question, computed once: with one sampling key."""
         if question not in self.known:
             self.known[question] = compute()
         found: Value = self.known[question]
@@ -59,78 +45,61 @@ class Reading:
 
 @singledispatch
 def count(question: kinds.Question, records: Reading) -> Read[Any]:
-    """The exact counts of a question, and the rows that fell out. Draws only sampling keys."""
+    """The exact counts of a question, and the rows that it dropped. Draws only sampling keys."""
     raise TypeError(f"nothing counts a {type(question).__name__}")
 
 
 @count.register
 def sampled_counts(question: kinds.SampledCounts, records: Reading) -> Read[Any]:
     """(user, cell) → at most l rows of each user → counts of every table."""
-    return count_sampled(
-        records.engine, records.prepared, question.rule,
-        key=records.fresh_key(), what=question.what, pairs=question.pairs,
-        times=question.rule.times,
-    )  # fmt: skip
+    engine, prepared, rule, what = records.engine, records.prepared, question.rule, question.what
+    key, pairs = records.fresh_key(), question.pairs
+    return count_sampled(engine, prepared, rule, key=key, what=what, pairs=pairs, times=rule.times)
 
 
 @count.register
 def scaled_counts(question: kinds.ScaledCounts, records: Reading) -> Read[Any]:
     """(user, cell) → rows scaled to θ → counts in units of 1/g."""
     engine, prepared = records.engine, records.prepared
-    pairs = zip(question.rules, question.sizes, strict=True)
     return _together(
         count_scaled(engine, prepared, rule, size, width=prepared.width_of(size))
-        for rule, size in pairs
+        for rule, size in zip(question.rules, question.sizes, strict=True)
     )
 
 
 @count.register
 def row_counts(question: kinds.RowCounts, records: Reading) -> Read[Any]:
-    """(cell[, weight]) → counts."""
     return count_rows(records.engine, records.prepared, question.rule)
 
 
 @count.register
 def users_of_cells(question: kinds.DistinctUsers, records: Reading) -> Read[Any]:
-    """(user, cell) → the distinct users of every cell, table by table."""
-    return distinct_users(records.engine, records.prepared, question.sizes)
+    return users.distinct_users(records.engine, records.prepared, question.sizes)
 
 
 @count.register
 def lengths_of_rows(question: kinds.ChooseLimit, records: Reading) -> Read[Any]:
     """(user, cell) → how many users have how many records, or distinct cells."""
-    return record_sums(records.engine, records.prepared, question.what)
+    return users.record_sums(records.engine, records.prepared, question.what)
+
+
+_ROWS: dict[type, Callable[..., Read[Any]]] = {
+    kinds.ChooseTheta: users.scaled_sums,
+    kinds.ChooseThetaAndScaling: users.row_totals,
+    kinds.ChooseNorm: users.row_norms,
+}
 
 
 @count.register
-def sums_of_rows(question: kinds.ChooseTheta, records: Reading) -> Read[Any]:
-    """(user, cell) → how many users have which row sum, for each table."""
-    return _each(scaled_sums, question, records)
-
-
-@count.register
-def totals_by_row_sum(question: kinds.ChooseThetaAndScaling, records: Reading) -> Read[Any]:
-    """(user, cell) → the total of each column by row sum, for each table."""
-    return _each(row_totals, question, records)
-
-
-@count.register
-def norms_of_rows(question: kinds.ChooseNorm, records: Reading) -> Read[Any]:
-    """(user, cell) → how many users have which norm, for each table by its own cells."""
-    return _each(row_norms, question, records)
-
-
-def _each(
-    read: Callable[..., Read[Any]], question: kinds.ScaledChoice, records: Reading
-) -> Read[Any]:
-    """One read for each table, with the table's own number of cells."""
-    engine, prepared = records.engine, records.prepared
+def rows_to_scale(question: kinds.ScaledChoice, records: Reading) -> Read[Any]:
+    """(user, cell) → the sums, totals or norms of rows, for each table by its own cells."""
+    engine, prepared, read = records.engine, records.prepared, _ROWS[type(question)]
     widths = map(prepared.width_of, question.sizes)
     return _together(read(engine, prepared, question.cap, width=width) for width in widths)
 
 
 def _together(reads: Iterable[Read[Any]]) -> Read[Any]:
-    """All of them; each had the same rows, so the same fell out."""
+    """All of them; each had the same rows, so each dropped the same."""
     first, *others = reads
     return Read([first.found, *(one.found for one in others)], first.dropped)
 
@@ -138,7 +107,7 @@ def _together(reads: Iterable[Read[Any]]) -> Read[Any]:
 @count.register
 def users_of_kept_cells(question: kinds.CommonCells, records: Reading) -> Read[Any]:
     """(user, cell) → at most l distinct cells of each user → cells by value, users of each."""
-    return kept_cells(
+    return users.kept_cells(
         records.engine, records.prepared, question.limit, question.widths, key=records.fresh_key()
     )
 
@@ -153,30 +122,25 @@ def users_of_all(question: kinds.MostUsers, records: Reading) -> Read[Any]:
 def users_of_selected(question: kinds.UsersOf, records: Reading) -> Read[Any]:
     """The distinct users of the selected cells, as they were counted for the selection."""
     read: Read[Memberships] = count(kinds.MostUsers(question.request), records)
-    users = read.found.values[list(question.cells)]
-    return Read(Memberships(len(users), users), read.dropped)
+    selected = read.found.values[list(question.cells)]
+    return Read(Memberships(len(selected), selected), read.dropped)
 
 
 def _users(request: TopRequest, records: Reading) -> Read[Memberships]:
     """A user is in every cell that she has; of her own contexts, in those of one of them."""
     engine, prepared, size = records.engine, records.prepared, request.domain.size
     if not request.per_user or request.contexts == 1:  # without her rows, which nothing else needs
-        read = distinct_users(engine, prepared, [size])
+        read = users.distinct_users(engine, prepared, [size])
         return Read(read.found[0], read.dropped)
     held = hold_rows(engine, prepared, UserRows(per_user=True, repeats=False), records.fresh_key())
     each = held.records.group_by("cell")  # (user, item) is there once
     fetched = engine.columns(each.agg(users=lambda one: one.count()))
-    cells, users = cells_of(fetched, "users", request.domain)
-    return Read(Memberships.of(size, cells, users), held.dropped)
+    return Read(Memberships.of(size, *cells_of(fetched, "users", request.domain)), held.dropped)
 
 
 @count.register
 def rows_of_users(question: RowQuestion, records: Reading) -> Read[Any]:
-    """(user, cell, amount), read once under one sampling key → what each measure says of them."""
-    held = records.once(
-        question.rows,
-        lambda: hold_rows(
-            records.engine, records.prepared, question.rows, records.fresh_key()
-        ),
-    )  # fmt: skip
+    """(user, cell, amount), read once with one sampling key → the counts of each measure."""
+    engine, prepared, rows = records.engine, records.prepared, question.rows
+    held = records.once(rows, lambda: hold_rows(engine, prepared, rows, records.fresh_key()))
     return Read(counted(held, question.measures, question.sizes), held.dropped)

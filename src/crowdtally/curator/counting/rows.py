@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.integers import group_equal
+from crowdtally.curator import row_questions as kinds
 from crowdtally.curator.bounding.scaling import GRID
 from crowdtally.curator.counting.bounded import Cells, cells_of, dropped_in
-from crowdtally.curator.row_questions import (
-    Inside,
-    Lengths,
-    Measure,
-    Scaled,
-    UserRows,
-    UsersInside,
-    Whole,
-)
 from crowdtally.errors import CrowdtallyError
 from crowdtally.inference.rows import BINS, bin_of
 from crowdtally.records.engine import (
@@ -49,41 +41,32 @@ from crowdtally.records.prepare import Prepared
 LARGEST_AMOUNT = 2**26
 """The most that one record counts, by its quantity: scaled, it stays within 64 bits."""
 MOST = 2**62
-"""What sums of cells are held at, each user's share moving by no more than before."""
+"""Sums of cells are clipped to it; one user changes a clipped sum by no more than before."""
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """All rows, held by the engine."""
-
     engine: Engine
     records: Rows
     """(user, cell, amount); where repeats do not count, (user, item) is there once, with 1."""
     lengths: Rows
     """(user, length): the sum of her amounts."""
     users: Mapping[int, int]
-    """How many users have each length."""
     dropped: Dropped
-    """The records that are in no row."""
     prepared: Prepared
-    rows: UserRows
+    rows: kinds.UserRows
     key: int
-    """The sampling key, which names what is made of the rows."""
+    """The sampling key; it names the tables that are made of the rows."""
 
     @property
     def width(self) -> int:
-        """How many contexts an item has."""
         return self.prepared.domain.contexts_size
 
 
-def hold_rows(engine: Engine, prepared: Prepared, rows: UserRows, key: int) -> Held:
+def hold_rows(engine: Engine, prepared: Prepared, rows: kinds.UserRows, key: int) -> Held:
     """Read all records once.
 
-    Args:
-        engine: what runs it.
-        prepared: all records.
-        rows: which of them a row has.
-        key: decides which record survives, and which of several contexts a user has.
+    ``key`` decides which record survives, and which of several contexts a user has.
     """
     width = prepared.domain.contexts_size
     every, number = prepared.rows, constant(1)
@@ -122,8 +105,8 @@ def _least(engine: Engine, key: int, told: Sequence[Column], value: Column, widt
 def _in_one_context(engine: Engine, records: Rows, key: int, width: int) -> Rows:
     """Every record of a user in the one of her contexts whose hash is least.
 
-    Of all her contexts, whatever is frequent among others: were repeats left out before, she
-    would be in as many contexts as she has values.
+    All her contexts count, however frequent each is: were repeats dropped before, she would be in
+    as many contexts as she has values.
     """
     context = (records.cell % width).cast("int64")
     told = [records.user, context]
@@ -145,77 +128,67 @@ def _survivors(engine: Engine, records: Rows, key: int, width: int) -> Rows:
     return kept.select("user", cell=cell, amount=constant(1))
 
 
-def counted(held: Held, measures: Sequence[Measure], sizes: Sequence[int]) -> list[Any]:
+def counted(held: Held, measures: Sequence[kinds.Measure], sizes: Sequence[int]) -> list[Any]:
     """What each measure counts, for tables of so many cells; all scaled ones from one join."""
-    scaled = [one for one in measures if isinstance(one, Scaled)]
+    scaled = [one for one in measures if isinstance(one, kinds.Scaled)]
     sums = _sums(held, scaled) if scaled else {}
-    found: list[Any] = []
-    for measure, size in zip(measures, sizes, strict=True):
-        match measure:
-            case Lengths():
-                found.append(_counts(held, measure, size, _bins(held)))
-            case Whole():
-                found.append(_counts(held, measure, size, _whole(held, measure.most)))
-            case Scaled():
-                found.append(_counts(held, measure, size, sums[measure]))
-            case Inside():
-                found.append(_counts(held, measure, size, _inside(held, measure)))
-            case UsersInside():
-                found.append(_users_inside(held, measure, size))
-    return found
+    return [_counted(held, *one, sums) for one in zip(measures, sizes, strict=True)]
 
 
-def _counts(held: Held, measure: Any, size: int, cells: Cells) -> Counts:
+def _counted(
+    held: Held, measure: kinds.Measure, size: int, sums: Mapping[kinds.Scaled, Cells]
+) -> Counts | Memberships:
+    match measure:
+        case kinds.Lengths():
+            users = np.zeros(BINS, dtype=np.int64)
+            for length, number in held.users.items():
+                users[bin_of(length)] += number
+            cells = np.arange(BINS), users
+        case kinds.Whole(most):
+            total = sum(min(length, most) * number for length, number in held.users.items())
+            cells = np.arange(1), np.array([min(total, MOST)], dtype=np.int64)
+        case kinds.Scaled():
+            cells = sums[measure]
+        case kinds.Inside():
+            cells = _inside(held, measure)
+        case kinds.UsersInside():
+            return _users_inside(held, measure, size)
     l1, squared, unit = measure.bound(held.rows, size)
     return Counts(size, *cells, l1, unit, squared=squared)
 
 
-def _bins(held: Held) -> Cells:
-    found = np.zeros(BINS, dtype=np.int64)
-    for length, users in held.users.items():
-        found[bin_of(length)] += users
-    return np.arange(BINS), found
-
-
-def _whole(held: Held, most: int) -> Cells:
-    """The sum over users of the lesser of length and ``most``, held within 64 bits."""
-    total = sum(min(length, most) * users for length, users in held.users.items())
-    return np.arange(1), np.array([min(total, MOST)], dtype=np.int64)
-
-
-def _sums(held: Held, measures: Sequence[Scaled]) -> dict[Scaled, Cells]:
+def _sums(held: Held, measures: Sequence[kinds.Scaled]) -> dict[kinds.Scaled, Cells]:
     """Each measure's cells and their sums, from one pass over the records with their lengths.
 
     Sums of cells are added up to items and contexts here: a user's share of them is added up
     exactly as her records would be.
     """
-    width = held.width
-    every = any(one.over != "items" for one in measures) and width > 1
     joined = held.records.inner_join(_with_roots(held, measures), "user")
-    cell = joined.cell if every or width == 1 else (joined.cell // width).cast("int64")
-    names = {
-        one: f"weight_{place}" for place, one in enumerate(dict.fromkeys(map(_class, measures)))
-    }
-    each = joined.select(cell=cell, **{name: _weight(joined, one) for one, name in names.items()})
-    sums = each.group_by("cell").agg(**{name: held_sum(each[name]) for name in names.values()})
-    columns = held.engine.columns(sums)
-    found = {}
-    for one in measures:
-        cells = cells_of(columns, names[_class(one)], held.prepared.domain)
-        if one.over == "items" and every:
-            cells = _folded(cells, cells[0] // width)
-        elif one.over == "contexts":
-            cells = _folded(cells, cells[0] % width)
-        found[one] = cells
-    return found
+    cell, width = joined.cell, held.width
+    if width > 1 and all(one.over == "items" for one in measures):
+        cell, width = (joined.cell // width).cast("int64"), 1
+    classes = dict.fromkeys(map(_class, measures))
+    weights = {one: f"weight_{place}" for place, one in enumerate(classes)}
+    each = joined.select(cell=cell, **{name: _weight(joined, one) for one, name in weights.items()})
+    sums = each.group_by("cell").agg(**{name: held_sum(each[name]) for name in weights.values()})
+    columns, domain = held.engine.columns(sums), held.prepared.domain
+    by_class = {one: cells_of(columns, name, domain) for one, name in weights.items()}
+    return {one: _over(by_class[_class(one)], one.over, width) for one in measures}
 
 
-def _class(one: Scaled) -> Scaled:
+def _over(cells: Cells, over: str, width: int) -> Cells:
+    """Sums of items in ``width`` contexts as those of items, of contexts, or as they are."""
+    if over == "items" and width > 1:
+        return _folded(cells, cells[0] // width)
+    return _folded(cells, cells[0] % width) if over == "contexts" else cells
+
+
+def _class(one: kinds.Scaled) -> kinds.Scaled:
     """What decides a record's weight: all but what it is added up to."""
     return replace(one, over="items")
 
 
-def _with_roots(held: Held, measures: Sequence[Scaled]) -> Rows:
+def _with_roots(held: Held, measures: Sequence[kinds.Scaled]) -> Rows:
     """The lengths, and beside each what a record of such a row weighs by norm.
 
     SQL has no exact root: Python's whole numbers make one for each length that there is.
@@ -245,7 +218,7 @@ def _root(to: int) -> str:
     return f"root_{to}"
 
 
-def _weight(joined: Rows, one: Scaled) -> Column:
+def _weight(joined: Rows, one: kinds.Scaled) -> Column:
     """What a record weighs in units, ⌊g·to·x/R⌋, or g·x where R ≤ to; 0 outside the class."""
     if one.by_norm:
         weight = joined[_root(one.to)]
@@ -260,7 +233,6 @@ def _weight(joined: Rows, one: Scaled) -> Column:
 
 
 def _folded(cells: Cells, numbers: NDArray[Any]) -> Cells:
-    """Sums by other numbers of the cells, held within 64 bits."""
     together, values = group_equal(numbers), cells[1]
     if int(values.max(initial=0)) * len(values) >= MOST:
         values = values.astype(object)  # Python integers: sums of cells may pass 64 bits
@@ -268,16 +240,16 @@ def _folded(cells: Cells, numbers: NDArray[Any]) -> Cells:
     return together.numbers, sums.astype(np.int64)
 
 
-def _inside(held: Held, measure: Inside) -> Cells:
+def _inside(held: Held, measure: kinds.Inside) -> Cells:
     """Rows cut to the places, each divided by what was cut out of it."""
     cut = held.engine.materialise(_cut(held, measure.places), f"cut_{held.key}")
     joined = cut.inner_join(_lengths(cut), "user")
-    each = joined.select("cell", weight=_weight(joined, Scaled(measure.to)))
+    each = joined.select("cell", weight=_weight(joined, kinds.Scaled(measure.to)))
     sums = each.group_by("cell").agg(weight=held_sum(each.weight))
     return cells_of(held.engine.columns(sums), "weight", held.prepared.domain)
 
 
-def _users_inside(held: Held, measure: UsersInside, size: int) -> Memberships:
+def _users_inside(held: Held, measure: kinds.UsersInside, size: int) -> Memberships:
     """The users of each place: (user, item) is in the records once, so they are its records."""
     if held.rows.repeats:
         raise CrowdtallyError(

@@ -1,12 +1,10 @@
-"""Distinct users, row sums, unknown cells."""
+"""Distinct users, the sums of users' rows, cells without a public list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.core.counts import Memberships, What
 from crowdtally.curator.bounding.scaling import capped, with_row_sums
@@ -28,15 +26,13 @@ from crowdtally.records.engine import (
 from crowdtally.records.matching import cell_numbers
 from crowdtally.records.prepare import Prepared
 
-# Records → the distinct users of each cell: nobody is bounded, each counts once in a cell.
-
 
 def distinct_users(
     engine: Engine, prepared: Prepared, sizes: Sequence[int]
 ) -> Read[list[Memberships]]:
     """(user, cell) → the distinct users of every cell, for each table of so many cells.
 
-    A user of several cells of the domain that make one cell of a table is one user of it.
+    A user of several cells of the domain that make one cell of a table counts once in it.
     """
     widths, parts = [prepared.width_of(size) for size in sizes], Parts(engine)
     found: list[list[Cells]] = []
@@ -61,11 +57,7 @@ def _by(met: Rows, width: int) -> Rows:
     return met.select("user", cell=(met.cell // width).cast("int64")).distinct()
 
 
-# What a choice of a bound looks at: the sums of the users' rows. See ``choices/bounds.py``.
-
-
 def record_sums(engine: Engine, prepared: Prepared, what: What) -> Read[RowSums]:
-    """How many users have how many records, or how many different cells."""
     rows = prepared.rows
     reads = {}
     if what == "users":
@@ -87,7 +79,7 @@ def scaled_sums(engine: Engine, prepared: Prepared, cap: int, *, width: int) -> 
 
 
 def row_norms(engine: Engine, prepared: Prepared, cap: int, *, width: int) -> Read[RowNorms]:
-    """How many users have which sum of squares and which sum of a row, over exactly its cells."""
+    """How many users have which sum of squares and which sum of a row."""
     same = engine.materialise(grouped(prepared.rows_by(width)), "same")
     amounts = capped(countable(same), cap)
     amount = amounts.amount
@@ -119,24 +111,14 @@ def _histogram(
     return Read(RowSums(found["row_sum"], found["users"]), dropped_in(engine, users))
 
 
-# Cells without a public list: which there are, and how many users keep each.
-
-
 def kept_cells(
     engine: Engine, prepared: Prepared, limit: int, widths: Sequence[int], *, key: int
 ) -> Read[list[Kept]]:
-    """Each user's cells, each once and at most ``limit`` of them, and how many users keep each.
+    """Each user's cells, at most ``limit`` distinct ones, and how many users keep each.
 
     The cells' own values order and hash them. A number for each cell, as where all lists are
-    public, would depend on what other users have.
-
-    Args:
-        engine: what runs it.
-        prepared: all records.
-        limit: l.
-        widths: the tables to make, all of the same kept cells: of how many of the first columns
-            each is. A user counts once in a cell of each table.
-        key: of the hash.
+    public, would depend on what other users have. All tables are of the same kept cells: the first
+    ``width`` columns for each of ``widths``. A user counts once in a cell of each.
     """
     same = engine.materialise(grouped(prepared.rows), "same")  # (user, cell), each once
     parts = cell_parts(same)
@@ -150,17 +132,11 @@ def kept_cells(
 
 
 def _users_by_cell(engine: Engine, kept: Rows, parts: Sequence[str]) -> Kept:
-    """How many users have each cell of a table of these columns."""
     if len(parts) < len(cell_parts(kept)):
         kept = kept.select("user", *parts).distinct()
     found = engine.columns(kept.group_by(*parts).agg(users=kept.count()))
     columns = [found[name] for name in parts]
-    by_value = _order(columns)  # never the order of discovery
+    ranks = [np.unique(column, return_inverse=True)[1] for column in columns]
+    by_value = np.lexsort(ranks[::-1])  # the first column slowest: never the order of discovery
     values = tuple(column[by_value] for column in columns)
     return Kept(values, found["users"][by_value].astype(np.int64))
-
-
-def _order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """The order of rows by their values, the first column slowest."""
-    ranks = [np.unique(column, return_inverse=True)[1] for column in columns]
-    return np.asarray(np.lexsort(ranks[::-1]), dtype=np.int64)

@@ -13,10 +13,8 @@ from crowdtally.ledger import Part
 
 @dataclass(frozen=True)
 class DiscoverFacts(Facts):
-    """What was not released."""
-
     other: Mapping[str, Any]
-    """The noisy mass of the other cells, and what it counts."""
+    """The noisy mass of the cells that were not released, and what it counts."""
 
     def as_dict(self) -> dict[str, Any]:
         return {"other": dict(self.other)}
@@ -24,8 +22,6 @@ class DiscoverFacts(Facts):
 
 @dataclass(frozen=True)
 class DiscoverMethod:
-    """One question: which cells enough users have."""
-
     questions: ClassVar[int] = 1
 
     cells: CommonCells
@@ -35,6 +31,5 @@ class DiscoverMethod:
         return self.cells.parts()
 
     def ask(self) -> Asking:
-        """All tables come from one and the same kept cells."""
         found = yield self.cells
         return DiscoverFacts(found.other)

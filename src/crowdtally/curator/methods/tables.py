@@ -22,10 +22,7 @@ from crowdtally.ledger import Part
 
 @dataclass(frozen=True)
 class TablesFacts(Facts):
-    """By what users were bounded."""
-
     bounds: Mapping[str, kinds.Bound] = field(default_factory=dict)
-    """The bound of each table, as given or as chosen."""
 
     def as_dict(self) -> dict[str, Any]:
         return {"bounds": {name: bound.as_dict() for name, bound in self.bounds.items()}}
@@ -36,19 +33,16 @@ class TablesMethod:
     """A popularity where items are ranked by it, a choice of the bounds, then all tables."""
 
     rule: Any
-    """The rule that bounds a user, with its bound or the most that is chosen."""
+    """With its bound, or with the largest that may be chosen."""
     what: What
     tables: tuple[Any, ...]
     pairs: bool = False
-    """Whether the second table is of pairs."""
     popularity: Table | None = None
     """The table that items are ranked by; its bound is d₀."""
     choice: kinds.ChoiceQuestion | None = None
-    """How the bounds are chosen; None where the rule has them."""
 
     @classmethod
     def of(cls, request: Request) -> Self:
-        """The method of every request that names its bounding."""
         method = request.method
         choice = None if method.choose is None else _choice(request, request.part(CHOOSE))
         return cls(
@@ -64,11 +58,10 @@ class TablesMethod:
 
     @property
     def questions(self) -> int:
-        """One for each of them, and one for the tables."""
         return 1 + (self.popularity is not None) + (self.choice is not None)
 
     def ask(self) -> Asking:
-        """Hand-picking goes by a popularity that was released, tables by bounds that were."""
+        """HPA ranks items by a popularity that was released; bounds were released before tables."""
         rule, bounds = self.rule, dict[str, kinds.Bound]()
         if self.popularity is not None:
             found = yield kinds.SampledCounts(

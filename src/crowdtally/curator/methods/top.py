@@ -24,7 +24,6 @@ class TopMethod:
         return (self.request.selection(), self.request.planned().charge())
 
     def ask(self) -> Asking:
-        """The second question is about what the first one selected."""
         selected = yield MostUsers(self.request)
         yield UsersOf(self.request, selected.cells)
         return Facts()

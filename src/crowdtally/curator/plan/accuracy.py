@@ -18,11 +18,11 @@ from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.conversion import PRIORS, odds
 
 LARGEST = Epsilon(Fraction(1000))
-"""An ε beyond which nobody is protected, and none is looked for."""
+"""Beyond it nobody is protected: no larger ε is looked for."""
 _DIGITS = 4
-"""Significant decimal digits of an ε that is found."""
+"""Significant decimal digits of ε."""
 _SMALLEST = -15
-"""The power of ten of the smallest one that is looked for."""
+"""The power of ten of the smallest ε."""
 _TARGETS = "item, cell or sum:R, R the number of cells"
 
 
@@ -52,7 +52,6 @@ class Target:
 
     @property
     def words(self) -> str:
-        """Of what, in words."""
         if self.cells is None:
             return "one item's count"
         return "one cell" if self.cells == 1 else f"a sum of {self.cells} cells"
@@ -73,11 +72,12 @@ def check_either(epsilon: object, half_width: object, of: object) -> None:
 
 
 def _cells(of: str | None) -> int | None:
-    if of is None or (isinstance(of, str) and of == "item"):
+    text = of if isinstance(of, str) else ""
+    if of is None or text == "item":
         return None
-    if isinstance(of, str) and of == "cell":
+    if text == "cell":
         return 1
-    kind, _, number = of.partition(":") if isinstance(of, str) else ("", "", "")
+    kind, _, number = text.partition(":")
     if kind != "sum":
         raise UsageError(f"--accuracy-of takes {_TARGETS}: received {received(of)}.")
     if not (number.isascii() and number.isdecimal()) or len(number) > 18 or int(number) < 1:
@@ -90,9 +90,9 @@ def _cells(of: str | None) -> int | None:
 
 def width_of(request: Request, target: Target) -> Fraction:
     """Half the width of the 95% noise interval that a request would give the target, as a count."""
+    law: NoiseLaw
     if request.discovery is not None:
-        law: NoiseLaw = _first_law(request, request.discovery, target)
-        squares = 1.0
+        law, squares = _first_law(request, request.discovery, target), 1.0
     elif request.selection is not None:
         law, squares = request.selection.planned().law, 1.0
     else:
@@ -119,9 +119,9 @@ def check_target(request: Request, target: Target) -> None:
                 "sum:R with the number of cells that a question sums over."
             )
         return
+    if request.discovery is not None and target.cells == 1:
+        return
     if request.discovery is not None:
-        if target.cells == 1:
-            return
         raise UsageError(
             "which cells will be discovered is not known, so nothing is summed: say --accuracy-of "
             "item, or --accuracy-of cell."
@@ -159,7 +159,7 @@ def smallest_epsilon(request: Request, target: Target) -> Request:
 
 
 def _smallest(request: Request, target: Target) -> Request:
-    """Of one noise: its intervals get no wider as ε grows, so halving finds it.
+    """With one noise. Its intervals get no wider as ε grows, so halving finds it.
 
     An ε that is refused for its noise is one that misses.
     """
@@ -177,7 +177,6 @@ def _smallest(request: Request, target: Target) -> Request:
 
 
 def _lower(request: Request) -> str:
-    """What to make smaller, for less noise."""
     if request.selection is not None:
         return "lower --top"
     return "shorten the lists" if request.measured else "lower the bound"

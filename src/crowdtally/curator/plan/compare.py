@@ -1,4 +1,4 @@
-"""Which noise, price, summary is smaller; theory."""
+"""Comparisons for a plan: of noises, prices and summaries; what the theory expects of a bound."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from crowdtally.core.numbers import whole_number
 from crowdtally.core.privacy import Delta, Epsilon, Price
 from crowdtally.core.values import fitting, written
 from crowdtally.curator.bounding.scaling import is_euclidean
-from crowdtally.curator.plan.guesses import planned_course
+from crowdtally.curator.methods.auto import Design
+from crowdtally.curator.plan.guesses import PlannedCourse
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import MOST_MEASURED, Paid
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.summaries.base import Publishing
-from crowdtally.curator.table import AnyTable, Table
+from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
 from crowdtally.laws.base import Combination, Terms, as_counts
 from crowdtally.laws.interval import IntervalNoise, phantoms_for
-
-# Interval noise beside bounding, from public numbers: which has less noise, and what to type.
 
 
 def compared_noise(request: Request) -> dict[str, Any] | None:
     """For distinct users over few cells: the noise of both, and words; None for all else.
 
     Bounding has noise of about √2·θ/ε on a cell, for a bound of θ cells per user; interval noise
-    about √((m+2)(m+3)/6)/ε on m cells, whatever users have. Phantoms make that a little less.
+    about √((m+2)(m+3)/6)/ε on m cells, whatever users have, or a little less with phantoms.
     """
     if not _comparable(request):
         return None
-    interval = {table.name: _interval(table).std() for table in request.tables}
+    interval = {}
+    for table in request.tables:
+        size = table.cells.size
+        law = IntervalNoise(table.epsilon.value, size, phantoms_for(size))
+        interval[table.name] = law.std()
     if request.measured:
         return {"std": interval, "bounded_std": None, "better": None, "words": _same_as(request)}
     bounded = {table.name: table.law.std() for table in request.tables}
@@ -44,25 +47,15 @@ def compared_noise(request: Request) -> dict[str, Any] | None:
 
 
 def _comparable(request: Request) -> bool:
-    method = request.method
+    method, tables = request.method, request.tables
+    of_users = method.what == "users" and request.records.user is not None and not method.pairs
     return (
-        method.what == "users"
+        of_users
         and request.paid.rho is None
-        and request.records.user is not None
-        and not method.pairs
-        and bool(request.tables)
-        and all(_plain(table) for table in request.tables)
+        and bool(tables)
+        and all(one.transform.name == "none" and not one.publishing.leaves_out for one in tables)
+        and all(one.cells.size <= MOST_MEASURED for one in tables)
     )
-
-
-def _plain(table: AnyTable) -> bool:
-    whole = table.transform.name == "none" and not table.publishing.leaves_out
-    return whole and table.cells.size <= MOST_MEASURED
-
-
-def _interval(table: AnyTable) -> IntervalNoise:
-    size = table.cells.size
-    return IntervalNoise(table.epsilon.value, size, phantoms_for(size))
 
 
 def _instead(interval: dict[str, float], bounded: dict[str, float], *, better: bool) -> str:
@@ -99,17 +92,15 @@ def _same_as(request: Request) -> str:
 # From public numbers alone: what one user can change in each table, ε and δ.
 
 USUAL_DELTA = Delta.of("1e-9")
-"""The δ that is shown where none was given."""
 
 
 def both_prices(request: Request) -> dict[str, Any] | None:
     """Standard deviations of one count in each table, for pure ε and for (ε, δ); in words too.
 
-    None where tables have no bound to compare by: where nobody is bounded, or cells are discovered.
+    None without a bound to compare by.
     """
-    if not request.bounded or request.discovery is not None:
-        return None
-    if is_euclidean(request.method.rule):  # for Gaussian noise alone
+    euclidean = is_euclidean(request.method.rule)  # for Gaussian noise alone
+    if not request.bounded or request.discovery is not None or euclidean:
         return None
     delta = _delta(request)
     pure = _deviations(request, Paid("laplace", request.epsilon, Delta()))
@@ -123,13 +114,15 @@ def both_prices(request: Request) -> dict[str, Any] | None:
     }
 
 
-def both_courses(request: Request, users: int, records: int) -> dict[str, Any] | None:
+def both_courses(request: Request, course: PlannedCourse) -> dict[str, Any] | None:
     """The same of ``auto``: the error to expect of an item's estimate, by public guesses."""
+    if course.users is None or course.records is None:
+        return None
     delta = _delta(request)
     ways = Paid("laplace", request.epsilon, Delta()), Paid("auto", request.epsilon, delta)
-    courses = (planned_course(replace(request, paid=paid), users, records) for paid in ways)
-    found = [None if one is None else one.as_dict()["expected_error"] for one in courses]
-    pure, other = (None if one is None else one["rmse"] for one in found)
+    designs = [Design.of(replace(request, paid=paid)) for paid in ways]
+    found = [replace(course, design=one).as_dict()["expected_error"] for one in designs]
+    pure, other = (error["rmse"] if error else None for error in found)
     if pure is None or other is None:
         return None
     errors = [(other, pure, f"{other:.4g} instead of {pure:.4g}")]
@@ -143,8 +136,10 @@ def both_courses(request: Request, users: int, records: int) -> dict[str, Any] |
 
 
 def _deviations(request: Request, paid: Paid) -> dict[str, float]:
-    prices = {table.name: paid.price * request.shares[table.part] for table in request.bounded}
-    return {one.name: one.priced(prices[one.name]).law.std() for one in request.bounded}
+    return {
+        table.name: table.priced(paid.price * request.shares[table.part]).law.std()
+        for table in request.bounded
+    }
 
 
 def _delta(request: Request) -> Delta:
@@ -160,7 +155,7 @@ def _words(delta: Delta, pure: dict[str, float], gaussian: dict[str, float]) -> 
 
 
 def _compared(delta: Delta, what: str, found: list[tuple[float, float, str]], of: str = "") -> str:
-    """One sentence on errors with δ and without: a worse deal is called one."""
+    """One sentence on errors with δ and without."""
     listed = ", ".join(words for _, _, words in found)
     if all(other < pure for other, pure, _ in found):
         return f"With delta = {delta} the same epsilon buys {what} {listed}{of}."
@@ -187,9 +182,8 @@ def delta_warning(delta: Delta, users: int | None) -> str | None:
 # What a sparse summary is expected to look like, and which one fits a question's size.
 
 _USUAL_SIZE = 100_000
-"""The size of a summary where none was asked for."""
 _FITTING = 10_000_000
-"""Cells up to which publishing all of them is not too many."""
+"""Most cells that are not too many to publish."""
 _WEIGHED = {
     "dense": "the noise of so many cells is less than what a sample or a cut would add",
     "priority": "a cut would lose more of the small counts than a sample, which stands for what it "
@@ -197,17 +191,11 @@ _WEIGHED = {
     "filter-priority": "the noise of empty cells would drown the counts, and a sample of it is "
     "worse: the cut removes most of it, for the loss of the small counts",
 }
-_UNWEIGHED = {
-    True: ("dense", "all cells fit, so nothing needs to be left out"),
-    False: (
-        "filter-priority",
-        "not all cells fit, and a sample without a cut is mostly noise of empty cells",
-    ),
-}
+_ALL_FIT = "all cells fit, so nothing needs to be left out"
+_TOO_MANY = "not all cells fit, and a sample without a cut is mostly noise of empty cells"
 
 
-def planned_summary(table: AnyTable) -> dict[str, Any] | None:
-    """κ, τ and the expected size of a table's summary; None where every cell is published."""
+def planned_summary(table: Table) -> dict[str, Any] | None:
     if not table.publishing.leaves_out:
         return None
     threshold = table.keeping.threshold
@@ -228,14 +216,14 @@ def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str,
     """
     errors = {}
     for name in PUBLISHINGS:
-        publishing = _of_size(name, size, total)
-        squares = table.transform.squares(table.cells, query, dense=not publishing.leaves_out)
-        published = replace(table, publishing=publishing)
-        if not publishing.leaves_out:
+        published = replace(table, publishing=_of_size(name, size, total))
+        dense = not published.publishing.leaves_out
+        squares = table.transform.squares(table.cells, query, dense=dense)
+        if dense:
             errors[name] = table.law.std(Combination(squares, squares))
-            continue
-        spread = table.law.empty_cell(published.keeping).variance
-        errors[name] = sqrt(squares * spread) * float(table.unit)
+        else:
+            spread = table.law.empty_cell(published.keeping).variance
+            errors[name] = sqrt(squares * spread) * float(table.unit)
     return errors
 
 
@@ -274,7 +262,7 @@ def _choice(errors: Mapping[str, float], lost: float | None, *, fits: bool) -> t
     Where two are alike the one that leaves nothing out comes first.
     """
     if lost is None:
-        choice, why = _UNWEIGHED[fits]
+        choice, why = ("dense", _ALL_FIT) if fits else ("filter-priority", _TOO_MANY)
         return choice, f"{why} (with --guess-total N, what a cut may lose is weighed too)"
     weighed = {"dense": errors["dense"]} if fits else {}
     weighed |= {
@@ -288,7 +276,7 @@ def _choice(errors: Mapping[str, float], lost: float | None, *, fits: bool) -> t
 
 
 _ALIKE = 1.001
-"""Errors nearer than this to the least one are not told apart."""
+"""Errors within this factor of the least one count as equal."""
 
 # What Theorem 2 of Fan & Jin (2015), corrected, expects of SRA: from public guesses only.
 #
@@ -299,12 +287,8 @@ _ALIKE = 1.001
 
 @dataclass(frozen=True)
 class Guess:
-    """What a curator guesses in public about the crowd."""
-
     users: int
-    """n: how many users there are."""
     records: int
-    """M: how many records each of them has."""
     share: Fraction
     """p: the probability that a record is about the item; 1/m for an item like any of m others."""
 
@@ -317,16 +301,12 @@ class Guess:
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """Mean squared error of one item's count, by its two causes."""
-
     bounding: Fraction
-    """From the records that are not kept."""
     noise: Fraction
-    """From the noise."""
 
     @property
     def total(self) -> Fraction:
-        """Their sum: the noise is independent of what is kept, and its mean is 0."""
+        """The sum: the noise is independent of what is kept, and its mean is 0."""
         return self.bounding + self.noise
 
 
@@ -351,7 +331,6 @@ class Noise:
         return cls(Fraction(0), gaussian) if once else cls(gaussian)
 
     def at(self, limit: int) -> Fraction:
-        """The variance at a bound."""
         return self.square * limit**2 + self.linear * limit
 
 
@@ -390,18 +369,14 @@ def best_limit(guess: Guess, noise: Noise) -> int:
 
 # What will stand out of the noise of a planned table, from public numbers and guesses alone.
 
-NOTHING: Mapping[str, Any] = {
-    "noise_floor": None,
-    "noise_floor_over": None,
-    "cells_counted": None,
-    "stands_out_from_total": None,
-    "guessed_per_cell": None,
-    "will_be_noise": None,
-}
-"""Of a table that no list is taken from, or whose cells are not known."""
+NOTHING: Mapping[str, Any] = dict.fromkeys(
+    "noise_floor noise_floor_over cells_counted stands_out_from_total guessed_per_cell "
+    "will_be_noise".split()
+)
+"""For a table without lists, or with unknown cells."""
 
 
-def standing(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
+def standing(request: Request, table: Table, guessed: int | None) -> dict[str, Any]:
     """The noise floor of a list from a table, and whether the guessed counts are above it.
 
     ``guessed`` is how many records, or users, it will count in all; None without a guess.
@@ -426,7 +401,7 @@ def standing(request: Request, table: AnyTable, guessed: int | None) -> dict[str
     }
 
 
-def _lines(request: Request, table: AnyTable) -> int:
+def _lines(request: Request, table: Table) -> int:
     """How many lines a list has: every item, in one context; or every pair or cell."""
     domain = request.domain
     if domain is not None and domain.has_items and not KINDS[table.name].is_pairs:
@@ -440,8 +415,6 @@ def guessed_total(request: Request, users: int | None, records: int | None) -> i
         return request.guess_total
     if records is None or request.records.quantity is not None:
         return None  # how often records count is not known by how many there are
-    if users is None or request.records.user is None:
-        return records
-    if request.measured:
+    if users is None or request.records.user is None or request.measured:
         return records  # nobody is bounded: each record adds a user at most
     return min(records, users * request.method.rule.limit)

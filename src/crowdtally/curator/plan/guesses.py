@@ -1,11 +1,12 @@
-"""The conversation with guessed answers."""
+"""What ``auto`` would do: its conversation, held on guessed records without chance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import erf, exp, log, pi, prod, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -19,27 +20,13 @@ from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Rho
 from crowdtally.curator.bounding.scaling import Auto
 from crowdtally.curator.converse import Released
-from crowdtally.curator.methods.auto import (
-    AutoMethod,
-    Design,
-    Outcome,
-    Step,
-    outcome_of,
-    released_facts,
-)
+from crowdtally.curator.methods.auto import AutoMethod, Design, Step, outcome_of, released_facts
 from crowdtally.curator.methods.auto_rules import SIZES, Setting
 from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.questions import Tables
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.row_questions import (
-    Inside,
-    Lengths,
-    Measure,
-    Scaled,
-    UsersInside,
-    Whole,
-)
-from crowdtally.curator.table import AnyTable, Measured
+from crowdtally.curator.row_questions import Inside, Lengths, Measure, Scaled, UsersInside, Whole
+from crowdtally.curator.table import Table
 from crowdtally.inference.auto import estimate_auto
 from crowdtally.inference.facts import Path
 from crowdtally.inference.rows import HIGH, RowLengths
@@ -63,18 +50,14 @@ _GOLDEN = (sqrt(5) - 1) / 2
 
 @dataclass(frozen=True, eq=False)
 class Imagined:
-    """So many users with so many records of so many items in so many contexts."""
-
     users: int
     records: int
     items: int
     contexts: int
     repeats: bool
-    """Whether a user may have an item several times."""
 
     @property
     def each(self) -> float:
-        """Records of a user, on average."""
         return max(self.records / self.users, 1.0)
 
     @property
@@ -82,7 +65,6 @@ class Imagined:
         return log(self.each) - SPREAD**2 / 2
 
     def lengths(self) -> Ints:
-        """How many users have rows of each bin."""
         edges = [_normal((log(high + 0.5) - self._middle) / SPREAD) for high in HIGH[:-1]]
         shares = np.diff([0.0, *edges, 1.0])
         return np.asarray(np.rint(self.users * shares), dtype=np.int64)
@@ -106,7 +88,6 @@ class Imagined:
 
     @cached_property
     def members(self) -> Floats:
-        """Distinct users of each item."""
         return np.asarray(self.users * -np.expm1(-self._rate * self._popularity))
 
     @cached_property
@@ -134,7 +115,6 @@ class Imagined:
 
 
 def _normal(value: float) -> float:
-    """Φ."""
     return (1 + erf(value / sqrt(2))) / 2
 
 
@@ -174,7 +154,6 @@ class _Evenly(SystemDraws):
 
 
 def imagine(design: Design, world: Imagined) -> Released:
-    """All that ``auto`` would release of such records."""
     asking, draws = AutoMethod(design).ask(), _Evenly()
     tables: Tables = ()
     question: Any = next(asking)
@@ -188,16 +167,14 @@ def imagine(design: Design, world: Imagined) -> Released:
             return Released(tables, end.value)
 
 
-def _counted(measure: Measure, table: AnyTable, world: Imagined) -> Counts | Memberships:
-    """What would be counted of the imagined records."""
+def _counted(measure: Measure, table: Table, world: Imagined) -> Counts | Memberships:
     size = table.cells.size
     if isinstance(measure, UsersInside):
         users = world.members[list(measure.places)]
         return Memberships(size, np.rint(users).astype(np.int64))
     values = _values(measure, world) / float(table.unit)
     within = np.rint(np.minimum(values, 2.0**60)).astype(np.int64)
-    squared = None if isinstance(table, Measured) else table.squared
-    return Counts(size, np.arange(size), within, table.l1_bound, table.unit, squared=squared)
+    return Counts(size, np.arange(size), within, table.l1_bound, table.unit, squared=table.squared)
 
 
 def _values(measure: Lengths | Whole | Scaled | Inside, world: Imagined) -> Floats:
@@ -220,7 +197,7 @@ def _values(measure: Lengths | Whole | Scaled | Inside, world: Imagined) -> Floa
 # What ``auto`` would do, for a plan: its tables with their shares, and the expected error.
 
 RELIABLE = 1000
-"""Users times ε below which the sizes may be hardly more than noise."""
+"""Users times ε below which the sizes may be mostly noise."""
 LARGEST = 50_000
 """Items up to which the whole conversation is held on imagined records."""
 _USERS = tuple(10**power for power in range(1, 9))
@@ -230,13 +207,11 @@ _TOP = 10
 
 @dataclass(frozen=True)
 class PlannedCourse:
-    """What is known beforehand of a release that decides as it goes."""
+    """What is known beforehand of ``auto``, with public guesses of users and records."""
 
     design: Design
     users: int | None = None
-    """A public guess."""
     records: int | None = None
-    """A public guess."""
 
     def as_dict(self) -> dict[str, Any]:
         design = self.design
@@ -256,9 +231,8 @@ class PlannedCourse:
         ):  # ρ may pay for the tables; None: not known before the sizes are
             facts |= {"noise": design.paid.noise, "paid_in": None if design.may_turn else Rho.field}
         if self.users is None or self.records is None:
-            return facts | {
-                "steps": _between([_shares(design, world) for world in _likely(design)])
-            }
+            likely = (_world(design, users, users * each) for users, each in product(_USERS, _EACH))
+            return facts | {"steps": _between([_shares(design, world) for world in likely])}
         world = _world(design, self.users, max(self.records, self.users))
         setting = _known(design, world)
         facts["sizes_reliable"] = not setting.lengths.weak
@@ -266,46 +240,30 @@ class PlannedCourse:
             facts["paid_in"] = setting.purse.left.field
         if design.items.publishing.leaves_out or design.size > LARGEST:
             return facts | _in_large(design, world)
-        return facts | self._imagined(world)
-
-    def _imagined(self, world: Imagined) -> dict[str, Any]:
-        released = imagine(self.design, world)
-        outcome = outcome_of(released)
-        steps = [
-            {**step.as_dict(outcome.path), "share": show(_share(self.design, outcome, step))}
-            for step in outcome.steps
-        ]
-        return {"steps": steps, "expected_error": _error(self.design, world, released)}
+        return facts | _in_full(design, world)
 
 
 def planned_course(
     request: Request, users: int | None, records: int | None
 ) -> PlannedCourse | None:
-    """For a request that leaves its method to ``auto``; None for all others."""
+    """None where a method is named."""
     if not isinstance(request.method.rule, Auto):
         return None
     return PlannedCourse(Design.of(request), users, records)
 
 
-def _share(design: Design, outcome: Outcome, step: Step) -> Fraction:
+def _share(design: Design, rho: Rho | None, step: Step) -> Fraction:
     """What a table adds to the cost of the release; ρ is what was left of ε after the sizes."""
     if KINDS[step.name].short_rows:
         return Fraction(0)
-    whole = design.paid.price.value
-    if isinstance(step.price, Rho) and outcome.rho is not None:
-        return step.price.value / outcome.rho.value * (1 - SIZES)
-    return step.price.value / whole
+    if isinstance(step.price, Rho) and rho is not None:
+        return step.price.value / rho.value * (1 - SIZES)
+    return step.price.value / design.paid.price.value
 
 
 def _world(design: Design, users: int, records: int) -> Imagined:
     contexts = prod(len(axis) for axis in design.contexts)
     return Imagined(users, records, design.size, contexts, design.rows.repeats)
-
-
-def _likely(design: Design) -> Iterator[Imagined]:
-    """All numbers of users and records that are likely."""
-    for users in _USERS:
-        yield from (_world(design, users, users * each) for each in _EACH)
 
 
 def _known(design: Design, world: Imagined) -> Setting:
@@ -329,6 +287,16 @@ def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any
     }
 
 
+def _in_full(design: Design, world: Imagined) -> dict[str, Any]:
+    released = imagine(design, world)
+    outcome = outcome_of(released)
+    steps = [
+        {**step.as_dict(outcome.path), "share": show(_share(design, outcome.rho, step))}
+        for step in outcome.steps
+    ]
+    return {"steps": steps, "expected_error": _error(design, world, released)}
+
+
 def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
     """Without estimates of so many items: what is decided once the sizes are released."""
     setting = _known(design, world)
@@ -350,13 +318,9 @@ def _shares(design: Design, world: Imagined) -> dict[str, Fraction]:
 
 
 def _between(found: Sequence[Mapping[str, Fraction]]) -> list[dict[str, Any]]:
-    names = dict.fromkeys(name for one in found for name in one)
-    none = Fraction(0)
-    return [
-        {
-            "name": name,
-            "share_from": show(min(one.get(name, none) for one in found)),
-            "share_to": show(max(one.get(name, none) for one in found)),
-        }
-        for name in names
-    ]
+    steps = []
+    for name in dict.fromkeys(name for one in found for name in one):
+        shares = [one.get(name, Fraction(0)) for one in found]
+        ends = {"share_from": show(min(shares)), "share_to": show(max(shares))}
+        steps.append({"name": name, **ends})
+    return steps

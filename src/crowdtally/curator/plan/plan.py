@@ -14,29 +14,15 @@ from crowdtally.core.counts import Counted
 from crowdtally.core.numbers import show, whole_number
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.scaling import is_euclidean
+from crowdtally.curator.plan import compare
 from crowdtally.curator.plan.accuracy import Target, accuracy_facts, check_named, smallest_epsilon
-from crowdtally.curator.plan.compare import (
-    NOTHING,
-    Guess,
-    Noise,
-    advice,
-    best_limit,
-    both_courses,
-    both_prices,
-    compared_noise,
-    delta_warning,
-    expected_error,
-    guessed_total,
-    planned_summary,
-    standing,
-)
 from crowdtally.curator.plan.guesses import PlannedCourse, planned_course
 from crowdtally.curator.plan.words import counted_words, first_lines, lines, plan_line, plan_table
 from crowdtally.curator.request.discover import UnknownTable
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import unspent_words
 from crowdtally.curator.request.wording import in_python
-from crowdtally.curator.table import AnyTable, Measured, Table
+from crowdtally.curator.table import Table
 from crowdtally.format import INTERVAL_LEVEL
 from crowdtally.laws.base import NoiseLaw, as_counts
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -44,17 +30,19 @@ from crowdtally.laws.laplace import DiscreteLaplace
 _LARGEST_GUESS = 2**62
 
 
-def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
-    """What is known beforehand about one table, for JSON."""
+def planned_table(request: Request, table: Table, guessed: int | None) -> dict[str, Any]:
+    distance: dict[str, float] = {}
+    if not isinstance(table.price, Epsilon):  # what Gaussian noise hides
+        distance = {"distance": sqrt(table.l2_squared) * float(table.unit)}
     return {
         "table": table.name,
         "columns": list(table.layout.names),
         "cells": table.layout.size,
         table.price.field: str(table.price),
         **_noise(table.law, table.l1_bound * table.unit),
-        **_distance(table),
-        **standing(request, table, guessed),
-        "summary": planned_summary(table),
+        **distance,
+        **compare.standing(request, table, guessed),
+        "summary": compare.planned_summary(table),
     }
 
 
@@ -68,15 +56,7 @@ def _noise(law: NoiseLaw, sensitivity: Fraction) -> dict[str, Any]:
     }
 
 
-def _distance(table: AnyTable) -> dict[str, float]:
-    """What one user can change in L2, which is what Gaussian noise hides."""
-    if isinstance(table, Measured) or isinstance(table.price, Epsilon):
-        return {}
-    return {"distance": sqrt(table.l2_squared) * float(table.unit)}
-
-
 def _discovered(table: UnknownTable) -> dict[str, Any]:
-    """What is known beforehand about a table whose cells are to be found, for JSON."""
     rule = table.rule
     return {
         "table": table.name,
@@ -84,7 +64,7 @@ def _discovered(table: UnknownTable) -> dict[str, Any]:
         "cells": None,
         rule.price.field: str(rule.price),
         **_noise(rule.law, Fraction(rule.limit)),
-        **NOTHING,
+        **compare.NOTHING,
         "summary": None,
         "threshold": rule.threshold,
         "delta": show(rule.actual_delta),
@@ -92,40 +72,14 @@ def _discovered(table: UnknownTable) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Trade:
-    """Bounding bias against noise for a typical item, by Fan & Jin's Theorem 2 (corrected)."""
-
-    records_per_user: int
-    """The guessed number of records of a user, all users alike."""
-    kept_share: Fraction
-    bounding_error: float
-    """Root mean squared error of an item's count from the records that are not kept."""
-    noise_error: float
-    """Root mean squared error from the noise."""
-    best_limit: int
-    """The bound of least expected error under these guesses."""
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "records_per_user": self.records_per_user,
-            "kept_share": float(self.kept_share),
-            "rmse_from_bounding": self.bounding_error,
-            "rmse_from_noise": self.noise_error,
-            "best_max_records": self.best_limit,
-        }
-
-
-@dataclass(frozen=True)
 class Plan:
-    """The tables of a release, and what bounding is expected to lose."""
-
     request: Request
-    trade: Trade | None
-    """What public guesses say about the bound; None without guesses."""
+    trade: dict[str, Any] | None
+    """What public guesses say about the bound."""
     query_cells: int | None = None
-    """r: how many cells a typical question will sum over; None where nothing was said."""
+    """r: how many cells a typical question will sum over."""
     guessed: int | None = None
-    """A public guess of how much will be counted in all; None where nothing was said."""
+    """A public guess of how much will be counted in all."""
     target: Target | None = None
     """The accuracy that ε was found for; None where ε was given."""
     unseen: tuple[str, ...] = ()
@@ -133,13 +87,12 @@ class Plan:
     course: PlannedCourse | None = None
     """What ``auto`` would do; None where a method is named."""
     users: int | None = None
-    """A public guess of the number of users; None where nothing was said."""
 
     def __str__(self) -> str:
         delta = f", delta {self.request.delta}" if self.request.delta.value else ""
         cost = f"Cost: epsilon {self.request.epsilon}{delta} per {self.request.records.unit.who}."
         facts = self.as_dict()
-        # Who prints a plan is in Python; the command line has its own way.
+        # For Python: the command line prints otherwise.
         return in_python("\n".join([*first_lines(facts), cost, *lines(facts)]))
 
     def __repr__(self) -> str:
@@ -151,8 +104,12 @@ class Plan:
         return plan_table(self.tables(), str(self).splitlines())
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         request, method = self.request, self.request.method
+        if self.course is not None:
+            counted = counted_words(repeats=self.course.design.rows.repeats)
+            prices = compare.both_courses(request, self.course)
+        else:
+            counted, prices = counted_of(request).sentence(), compare.both_prices(request)
         return {
             "epsilon": str(request.epsilon),
             "delta": str(request.delta),
@@ -160,34 +117,19 @@ class Plan:
             "bounding": method.rule.name,
             "max_records": None if self.course or request.bounds_nobody else method.rule.limit,
             "chosen_by": method.choose,
-            "what_counts": self.counted(),
+            "what_counts": counted,
             "tables": self.tables(),
-            "trade_off": self.trade.as_dict() if self.trade else None,
-            "advice": None if self.course else advice(request, self.query_cells),
-            "interval_noise": compared_noise(request),
+            "trade_off": self.trade,
+            "advice": None if self.course else compare.advice(request, self.query_cells),
+            "interval_noise": compare.compared_noise(request),
             "noise": request.paid.noise,
-            "prices": self.prices(),
-            "delta_warning": delta_warning(request.delta, self.users),
+            "prices": prices,
+            "delta_warning": compare.delta_warning(request.delta, self.users),
             "delta_unspent": unspent_words(request.paid),
             "auto": self.course.as_dict() if self.course else None,
             "unknown": self.unknown(),
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
-
-    def prices(self) -> dict[str, Any] | None:
-        """The noise of pure ε beside that of (ε, δ); of ``auto``, the errors, by guesses."""
-        if self.course is None:
-            return both_prices(self.request)
-        users, records = self.course.users, self.course.records
-        if users is None or records is None:
-            return None
-        return both_courses(self.request, users, records)
-
-    def counted(self) -> str:
-        """What is counted of one user, in words."""
-        if self.course is not None:
-            return counted_words(repeats=self.course.design.rows.repeats)
-        return counted_of(self.request).sentence()
 
     def tables(self) -> list[dict[str, Any]]:
         """What is known beforehand about each table; nothing where the release decides itself."""
@@ -204,42 +146,37 @@ class Plan:
 
     def unknown(self) -> list[str]:
         """What no plan can know, in words."""
-        unseen = [
+        words = [
             f"whether the columns exist and fit: {name} is not opened for a plan"
             for name in self.unseen[:1]
         ]
         if self.request.records.user is None:
-            return [*unseen, "how many rows lie outside the lists"]
+            return [*words, "how many rows lie outside the lists"]
+        words.append("how many rows lie outside the lists or lack a user")
         if self.course is not None:
-            return [*unseen, *self._unmeasured()]
-        outside = "how many rows lie outside the lists or lack a user"
+            return words + self._unmeasured(self.course)
         if self.request.bounds_nobody:
-            return [*unseen, outside]
-        words = [
-            *unseen,
-            outside,
-            "how unevenly records are spread over users, hence how many records bounding drops",
-        ]
+            return words
+        words.append(
+            "how unevenly records are spread over users, hence how many records bounding drops"
+        )
         if self.request.method.choose:
             words.append("which bound will be chosen: the noise shown is for the largest candidate")
         if self.request.records.quantity is not None:
             words.append(
                 "how often records count: what bounding loses is weighed as if each counted once"
             )
-        if self.trade is None and not _by_norm(self.request):
+        if self.trade is None and not is_euclidean(self.request.method.rule):
             words.append(
                 "how many records a user has: give --guess-users and --guess-records (public "
                 "guesses, not read off the records) to see what bounding costs"
             )
         return words
 
-    def _unmeasured(self) -> list[str]:
+    def _unmeasured(self, course: PlannedCourse) -> list[str]:
         """What a release of ``auto`` will find out, at a cost, and what it will not."""
-        words = [
-            "how many rows lie outside the lists or lack a user",
-            "how long users' rows are, and which items are common: the release measures it",
-        ]
-        if self.trade is None and self.course and None in (self.course.users, self.course.records):
+        words = ["how long users' rows are, and which items are common: the release measures it"]
+        if None in (course.users, course.records):
             words.append(
                 "how far off estimates will be: give --guess-users and --guess-records (public "
                 "guesses, not read off the records) to see the steps and the expected error"
@@ -281,24 +218,18 @@ def make_plan(
     trade = None
     if guess_users and guess_records and course is None and _is_theorys(request):
         trade = _trade(request, guess_users, guess_records)
-    guessed = guessed_total(request, guess_users, guess_records)
+    guessed = compare.guessed_total(request, guess_users, guess_records)
     return Plan(request, trade, query_cells, guessed, target, unseen, course, guess_users)
 
 
 def _is_theorys(request: Request) -> bool:
-    """Whether the theory says something: it is of items, and of users who are bounded by a sum."""
-    if request.records.user is None:
-        return False
+    """The theory is of items, and of users who are bounded by a sum."""
     has_items = request.domain is not None and request.domain.has_items
-    return has_items and not request.bounds_nobody and not _by_norm(request)
-
-
-def _by_norm(request: Request) -> bool:
-    return is_euclidean(request.method.rule)
+    by_sum = not request.bounds_nobody and not is_euclidean(request.method.rule)
+    return request.records.user is not None and has_items and by_sum
 
 
 def counted_of(request: Request) -> Counted:
-    """What will be counted of one user."""
     method, records = request.method, request.records
     if records.user is None:
         return Counted(method.what, None, weight=records.weight, stated=records.bounded_to)
@@ -317,24 +248,21 @@ def counted_of(request: Request) -> Counted:
     )
 
 
-def _trade(request: Request, users: int, records: int) -> Trade:
+def _trade(request: Request, users: int, records: int) -> dict[str, Any]:
+    """Bounding bias against noise for a typical item, by Fan & Jin's Theorem 2 (corrected)."""
     per_user = max(round(Fraction(records, users)), 1)
     items = request.tables[0]
-    guess = Guess(users, per_user, Fraction(1, items.cells.size))
-    limit, noise = request.method.rule.limit, Noise.of(items.price, once=_once(items))
+    guess = compare.Guess(users, per_user, Fraction(1, items.cells.size))
+    once = items.squared is not None and items.squared < items.bound**2  # a distance of √l
+    limit, noise = request.method.rule.limit, compare.Noise.of(items.price, once=once)
     if request.records.quantity is not None and request.method.rule.keeps_records:
         # Of records of which each counts up to C times, as if each counted once: the least.
         noise = replace(noise, square=noise.square * request.records.quantity.most**2)
-    error = expected_error(guess, limit, noise)
-    return Trade(
-        per_user,
-        min(Fraction(1), Fraction(limit, per_user)),
-        sqrt(error.bounding),
-        sqrt(error.noise),
-        best_limit(guess, noise),
-    )
-
-
-def _once(table: AnyTable) -> bool:
-    """Whether a user's l counts are in l cells: a distance of √l."""
-    return isinstance(table, Table) and table.squared is not None and table.squared < table.bound**2
+    error = compare.expected_error(guess, limit, noise)
+    return {
+        "records_per_user": per_user,
+        "kept_share": float(min(Fraction(1), Fraction(limit, per_user))),
+        "rmse_from_bounding": sqrt(error.bounding),
+        "rmse_from_noise": sqrt(error.noise),
+        "best_max_records": compare.best_limit(guess, noise),
+    }

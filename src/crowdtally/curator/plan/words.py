@@ -1,4 +1,4 @@
-"""A plan in words."""
+"""A plan in words: for a prompt, a notebook, and the command line."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from crowdtally.core.display import table as html_table
 from crowdtally.core.numbers import recorded
 from crowdtally.laws.conversion import percent
 
-# A plan as a prompt and a notebook show it.
-
 Tables = Sequence[Mapping[str, Any]]
-"""What ``Plan.tables`` says."""
 
 _HEADS = ("table", "columns", "cells", "ε", "noise, std", "noise interval")
 
 
 def plan_line(cost: str, tables: Tables, rule: str = "") -> str:
-    """The cost, and the tables with the reach of their noise; the rule where none is known yet."""
+    """The cost, and the tables with the reach of their noise; the rule where there are none yet."""
     if not tables:
         return one_line(f"<Plan {cost}: {rule} decides as it goes>")
     named = ", ".join(f"{one['table']} ({_cells(one)} cells, {_reach(one)})" for one in tables)
@@ -27,7 +24,7 @@ def plan_line(cost: str, tables: Tables, rule: str = "") -> str:
 
 
 def plan_table(tables: Tables, lines: Iterable[str]) -> str:
-    """A table of the tables; what else the plan says stands below it."""
+    """A table of the tables, and the plan's other lines below it."""
     if not tables:
         return "".join(map(paragraph, lines))
     rows = (
@@ -41,9 +38,8 @@ def plan_table(tables: Tables, lines: Iterable[str]) -> str:
         )
         for one in tables
     )
-    made = html_table(
-        "Plan: nothing is spent yet", _HEADS, rows, total=len(tables), right=_HEADS[2:]
-    )
+    title = "Plan: nothing is spent yet"
+    made = html_table(title, _HEADS, rows, total=len(tables), right=_HEADS[2:])
     rest = (line for line in lines if not line.startswith("Table "))
     return made + "".join(map(paragraph, rest))
 
@@ -59,24 +55,19 @@ def _cells(one: Mapping[str, Any]) -> str:
 # What ``auto`` would do, in words.
 
 Facts = Mapping[str, Any]
-"""What ``PlannedCourse.as_dict`` says."""
 
 _AIMS = {
     "counts": "numbers near the truth for all items",
     "top": "the order and the numbers of the largest items",
     "recommend": "what to recommend in each context",
 }
-_COUNTED = {
-    True: "All records of each user are counted",
-    False: "Each user is counted once at each of their items",
-}
 _UNLIKE = "or three times as many where users have very unlike numbers of records"
 _WIDEST = "10 to 100,000,000 users of 1 to 1,000 records each"
 
 
 def course_lines(facts: Facts) -> Iterator[str]:
-    """The tables, and how far off the estimates would be."""
-    what = _divided(facts)
+    noise = facts.get("noise", "laplace")
+    what = {"laplace": "epsilon", "gaussian": "rho"}.get(noise, "epsilon and delta")
     yield (
         f"Method: auto, for {_AIMS[facts['for']]} (aim {facts['for']}). It asks up to four "
         "questions. Each follows from earlier answers, which are noisy, never from the records. "
@@ -88,14 +79,7 @@ def course_lines(facts: Facts) -> Iterator[str]:
         yield from _guessed(facts)
 
 
-def _divided(facts: Facts) -> str:
-    if "noise" not in facts:
-        return "epsilon"
-    return "rho" if facts["noise"] == "gaussian" else "epsilon and delta"
-
-
 def _paying(facts: Facts) -> str:
-    """With which noise, where there is a δ."""
     if "noise" not in facts:
         return ""
     if facts["noise"] == "gaussian":
@@ -109,9 +93,11 @@ def _paying(facts: Facts) -> str:
 
 
 def counted_words(*, repeats: bool) -> str:
-    """What is counted of one user."""
+    counted = "Each user is counted once at each of their items"
+    if repeats:
+        counted = "All records of each user are counted"
     return (
-        f"{_COUNTED[repeats]}; where that is more than a table can bear, all of a user's "
+        f"{counted}; where that is more than a table can bear, all of a user's "
         "counts are scaled down together, to a sum that the release chooses. Readers are shown "
         "estimates that make up for it, with intervals, beside the noisy counts."
     )
@@ -174,11 +160,8 @@ def _percent(share: str) -> str:
     return f"{float(100 * recorded(share)):.3g}%"
 
 
-# A plan in words, for the command line and for whoever prints one in Python.
-
-
 def first_lines(facts: Facts) -> Iterator[str]:
-    """What comes before all else: what ε was found, and what will be noise."""
+    """The ε that was found, and the tables that will be noise."""
     if facts["accuracy"] is not None:
         yield from _accuracy(facts)
     if facts["delta_warning"] is not None:
@@ -221,7 +204,6 @@ def _standing(table: Facts) -> str:
 
 
 def lines(facts: Facts) -> Iterator[str]:
-    """The plan's facts, a line each."""
     if facts["auto"] is not None:
         yield from course_lines(facts["auto"])
     else:
@@ -304,7 +286,6 @@ def _advice(advice: Facts) -> str:
 
 
 def _threshold(table: Mapping[str, Any]) -> str:
-    """From where on a cell without a public list is released."""
     what = "Items" if len(table["columns"]) == 1 else "Cells"
     return (
         f"  {what} are released whose noisy number of users is at least {table['threshold']}: one "

@@ -1,9 +1,11 @@
-"""Declaring records, and reading lists."""
+"""Declaring records (where they are, which column plays which role), and reading lists."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
 
 from crowdtally.core.domain import Axis
 from crowdtally.core.numbers import whole_number
@@ -11,6 +13,7 @@ from crowdtally.core.records import UTC, Join, Quantity, Records, SamePerson
 from crowdtally.curator.bounding.rules import LARGEST_LIMIT
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.records import columns
+from crowdtally.records.columns import SourceColumn
 from crowdtally.records.duckdb import DuckDBEngine, translated
 from crowdtally.records.expressions.functions import check_zone
 from crowdtally.records.expressions.parse import WHERE, of_context, of_item, row_expression
@@ -18,11 +21,8 @@ from crowdtally.records.locate import Sources, locate
 from crowdtally.records.matching import refuse_own_list
 from crowdtally.records.types import TYPES
 
-# Declaring records: where they are and which column plays which role. Nothing is read.
-
 Columns: TypeAlias = str | Iterable[str]
 Defined: TypeAlias = str | Mapping[str, str]
-"""A column, or a name and its expression."""
 _LARGEST_QUANTITY = 2**31
 _TYPES_ARE = (
     "types are a dict from a column to the name of a type, typed out, such as {'age': 'int64'}; "
@@ -59,7 +59,13 @@ def declare(
             _column(column, option)
     named = _named(contexts)
     name, expression = _defined(item)
-    _check_expressions(named, name, expression, where)
+    for called, text in named.items():  # refused before any list is read
+        if text is not None:
+            row_expression(text, of_context(called))
+    if expression is not None:
+        row_expression(expression, of_item(name))
+    if where is not None:
+        row_expression(where, WHERE)
     return Records(
         source,
         _users(user),
@@ -97,19 +103,6 @@ def _check_whose(
         )
 
 
-def _check_expressions(
-    contexts: Mapping[str, str | None], item: str | None, expression: str | None, where: str | None
-) -> None:
-    """Refuse what is not computed from one record alone, before any list is read."""
-    for name, text in contexts.items():
-        if text is not None:
-            row_expression(text, of_context(name))
-    if expression is not None:
-        row_expression(expression, of_item(item))
-    if where is not None:
-        row_expression(where, WHERE)
-
-
 def _kind(given: object) -> str:
     """What a message calls something of a wrong type: its value may be a frame of records."""
     return "an empty name" if isinstance(given, str) and not given else f"a {type(given).__name__}"
@@ -122,7 +115,7 @@ def _column(given: object, option: str, wanted: str = "the name of a column") ->
 
 
 def _columns(given: object, option: str) -> tuple[str, ...]:
-    """A column, or a list of them; what is iterable but no list of names is not one."""
+    """A column, or a list of them; a frame or a mapping is no list of names."""
     if isinstance(given, str):
         return (_column(given, option),)
     is_frame = hasattr(given, "columns")  # which goes through its columns' names
@@ -195,7 +188,6 @@ def _join(given: object) -> Join:
 
 
 def _same_person(given: object) -> SamePerson | None:
-    """From a source, or from ``(source, column)``."""
     match given:
         case None | SamePerson():
             return given
@@ -207,8 +199,8 @@ def _same_person(given: object) -> SamePerson | None:
 def _types(given: object) -> dict[str, str]:
     """Types by column, each typed out.
 
-    ``df.dtypes`` is refused: what a frame says of its columns follows from its rows, so that one
-    user's value would again decide how everybody's are read.
+    ``df.dtypes`` is refused: it follows from the rows, so that one user's value would decide how
+    everybody's are read.
     """
     if given is None:
         return {}
@@ -245,11 +237,8 @@ def read_list(
 ) -> Axis:
     """The public list in one column of a file or frame, in the file's order.
 
-    Args:
-        source: what ``locate`` takes.
-        name: the axis the list is for.
-        column: where it stands; by default the column called ``name``, else the only one.
-        apart_from: the records that the list is for, whose own values it must not be.
+    ``name`` is the axis, and the default column. ``apart_from`` are the records that the list is
+    for, whose own values it must not be.
     """
     located = locate(source)
     if apart_from is not None:
@@ -259,23 +248,29 @@ def read_list(
     with DuckDBEngine() as engine:
         schema = engine.open(located, "list")
         column = column or _default_column(schema, name, label)
-        columns.require(column, schema, "the list", label)
-        value, sql_type = columns.own(column, schema[column])
-        kind = columns.kind_of(sql_type)
-        if kind is None:
-            raise InputError(
-                f"column {column!r} of {label} has type {sql_type}: a list of values "
-                "must be text or integers."
-            )
-        target = "VARCHAR" if kind == "text" else "BIGINT"
-        engine.define("typed", f"SELECT CAST({value} AS {target}) AS value FROM list")
-        with translated(f"reading {label}"):
-            values = engine.column("typed", "value")
+        values = _values(engine, schema, column, label)
     if values is None:
         raise InputError(f"the list in {label} ({column}) contains a null: remove it.")
     if located.kind == "csv":
         return Axis.plainest(name, values.tolist(), origin=located.origin)
     return Axis(name, values, origin=located.origin)
+
+
+def _values(
+    engine: DuckDBEngine, schema: Mapping[str, SourceColumn], column: str, label: str
+) -> NDArray[Any] | None:
+    columns.require(column, schema, "the list", label)
+    value, sql_type = columns.own(column, schema[column])
+    kind = columns.kind_of(sql_type)
+    if kind is None:
+        raise InputError(
+            f"column {column!r} of {label} has type {sql_type}: a list of values "
+            "must be text or integers."
+        )
+    target = "VARCHAR" if kind == "text" else "BIGINT"
+    engine.define("typed", f"SELECT CAST({value} AS {target}) AS value FROM list")
+    with translated(f"reading {label}"):
+        return engine.column("typed", "value")
 
 
 def _default_column(schema: Collection[str], name: str, label: str) -> str:

@@ -1,4 +1,4 @@
-"""Which columns have no public list, and what is asked about the cells that they make."""
+"""Columns without a public list: which they are, and what is asked about their cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.noise.draws import Draws
 
 _ITEM = "item"
-"""What the item column may be called, whatever its name is."""
+"""Another name of the item column."""
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,23 @@ class UnknownTable:
     """A table whose cells are found by the release itself."""
 
     name: str
-    """Its name, which is its file's, and that of the part which pays for it."""
+    """Its file has this name too, and the part that pays for it."""
     columns: tuple[str, ...]
-    """The columns that name a cell: the first ones of the domain."""
+    """The first ones of the domain."""
     rule: UnknownCells
-    """The threshold and what it costs."""
 
     def select(self, users: NDArray[np.int64], draws: Draws) -> Discovered:
-        """The cells that pass, from the numbers of users of all that somebody has."""
         return self.rule.select(users, draws)
 
 
 @dataclass(frozen=True)
 class Discovery:
-    """What is discovered. Each table has its own δ, and all of them together one mass of others."""
+    """What is discovered: each table has its own δ, and all together one mass of other cells."""
 
     domain: OpenDomain
-    """The columns, and the lists of those that have one."""
     tables: tuple[UnknownTable, ...]
-    """The tables that have a column without a list, those with fewer columns first."""
     other: OtherMass
-    """The mass of what the last of them does not release."""
+    """The mass of what the last table does not release."""
 
     def at(self, price_of: Prices) -> Discovery:
         tables = tuple(
@@ -87,17 +83,18 @@ def check_open(asked: Asked) -> None:
     columns, found = columns_of(asked.records), asked.discovered
     given = [axis.name for axis in asked.domain.axes] if asked.domain is not None else []
     for name in columns:
-        if name in found and name in given:
+        if (name in found) != (name in given):
+            continue
+        if name in found:
             raise UsageError(
                 f"{name!r} is discovered, and it has a public list: remove the list, or take "
                 f"{name!r} out of --discover."
             )
-        if name not in found and name not in given:
-            how = "--items FILE" if name == asked.records.item else f"--values {name}=a,b,c"
-            raise UsageError(
-                f"{name!r} is not discovered, so that it needs its public list: give {how}, or "
-                "name it in --discover too."
-            )
+        how = "--items FILE" if name == asked.records.item else f"--values {name}=a,b,c"
+        raise UsageError(
+            f"{name!r} is not discovered, so that it needs its public list: give {how}, or "
+            "name it in --discover too."
+        )
     for name in given:
         if name not in columns:
             raise UsageError(
@@ -116,19 +113,16 @@ def tables_of(domain: OpenDomain) -> dict[str, tuple[str, ...]]:
 
 
 def plain_tables(domain: OpenDomain, limit: int, price_of: Prices) -> tuple[Table, ...]:
-    """The tables of which every column has a list: all cells, each user once in at most l."""
+    """The tables whose columns all have lists: all cells, each user once in at most l."""
+    plain = {name: own for name, own in tables_of(domain).items() if not domain.finds(own)}
+    cells = {name: grid([domain.lists[one] for one in own]) for name, own in plain.items()}
     return tuple(
-        Table(
-            name, name, grid([domain.lists[column] for column in columns]), price_of(name), limit,
-            squared=limit,
-        )
-        for name, columns in tables_of(domain).items()
-        if not domain.finds(columns)
-    )  # fmt: skip
+        Table(name, name, own, price_of(name), limit, squared=limit) for name, own in cells.items()
+    )
 
 
 def make_discovery(domain: OpenDomain, limit: int, price_of: Prices, delta: Delta) -> Discovery:
-    """Every table that has a column without a list; ``delta`` is divided evenly between them."""
+    """``delta`` is divided evenly between the tables."""
     found = {name: own for name, own in tables_of(domain).items() if domain.finds(own)}
     each = Delta(delta.value / len(found))
     tables = tuple(
@@ -139,7 +133,6 @@ def make_discovery(domain: OpenDomain, limit: int, price_of: Prices, delta: Delt
 
 
 def check_noise(discovery: Discovery, epsilon: Epsilon) -> None:
-    """Refuse noise that is beyond any count."""
     for table in discovery.tables:
         if table.rule.law.std() > LARGEST_SCALE:
             raise UsageError(
@@ -149,9 +142,9 @@ def check_noise(discovery: Discovery, epsilon: Epsilon) -> None:
 
 
 def paid_for_unknown(asked: Asked, epsilon: Epsilon, made: Callable[[Paid], Discovery]) -> Paid:
-    """What is paid where cells are discovered; without a noise that was named, the lower threshold.
+    """What is paid where cells are discovered: unless a noise was named, for the lower threshold.
 
-    Laplace noise needs δ for unknown cells alone. Gaussian noise needs half of it for itself.
+    Laplace noise leaves all of δ to unknown cells, Gaussian noise half of it.
     """
     delta, noise = asked.delta, asked.options.noise
     laplace = Paid("laplace", epsilon, delta, unknown=delta, offered=delta)

@@ -1,4 +1,4 @@
-"""Bounding, choice, split."""
+"""How users are bounded, how the bound is found, what is counted, and how the price is split."""
 
 from __future__ import annotations
 
@@ -12,40 +12,25 @@ from crowdtally.core.layout import CELLS, EDGES, ITEMS, POPULARITY
 from crowdtally.core.numbers import exact, show
 from crowdtally.core.records import Records
 from crowdtally.core.values import name_of
-from crowdtally.curator.bounding import METHODS
+from crowdtally.curator.bounding import METHODS, rules
 from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.bounding.rules import (
-    Discover,
-    Everyone,
-    EveryRow,
-    RecordRule,
-    Rule,
-    Stated,
-    Top,
-)
 from crowdtally.curator.bounding.sampling import HPA, SRA, OwnRule
 from crowdtally.curator.request.options import Options
 from crowdtally.errors import UsageError, did_you_mean
 
-# The method of a release: how users are bounded, how the bound is found, what is counted.
-
 
 @dataclass(frozen=True)
 class Method:
-    """Every public parameter of the method."""
-
-    rule: Rule
-    """The rule that bounds a user, with its bound or, before a choice, its largest candidate."""
+    rule: rules.Rule
+    """With its bound or, before a choice, its largest candidate."""
     what: What = "records"
-    """Whether records or distinct users are counted."""
     pairs: bool = False
-    """Whether pairs of items of one user are counted too."""
     discover: tuple[str, ...] = ()
-    """The columns that are discovered, because they have no public list."""
+    """The columns without a public list."""
 
     @property
     def choose(self) -> str | None:
-        """How the bound is chosen privately; None where the rule has it."""
+        """How the bound is chosen privately; None where it is given."""
         return getattr(self.rule, "choose", None)
 
     @property
@@ -54,43 +39,42 @@ class Method:
         return self.rule.popularity_records if isinstance(self.rule, HPA) else None
 
 
-def rule_of(options: Options, records: Records) -> Rule:
-    """The rule of the method that was asked for, or of the one that follows from the rest."""
+def rule_of(options: Options, records: Records) -> rules.Rule:
     given = usual_method(options, records) if options.method is None else options.method
     if records.user is None:
-        return EveryRow.of(records)
-    if isinstance(given, Top):
+        return rules.EveryRow.of(records)
+    if isinstance(given, rules.Top):
         return given
     if options.noise == "interval":
-        return Everyone()
+        return rules.Everyone()
     rule = _bounding(given, options)
     # A rule that scales rows caps what a user counts in a cell, whatever the quantities are.
-    if records.quantity is not None and isinstance(rule, RecordRule):
+    if records.quantity is not None and isinstance(rule, rules.RecordRule):
         return replace(rule, times=records.quantity.most)
     return rule
 
 
 def usual_method(options: Options, records: Records) -> Auto | SRA:
-    """The method where none is named: auto, unless something else names what only a method has."""
+    """auto, unless something else needs a method with a bound."""
     return Auto() if options.is_plain else SRA()
 
 
-def _bounding(given: object, options: Options) -> Rule:
+def _bounding(given: object, options: Options) -> rules.Rule:
     if isinstance(given, Auto):
         return given.rule(options.count)
-    if isinstance(given, Discover):
+    if isinstance(given, rules.Discover):
         return SRA(given.max_records)
-    return cast(Rule, given) if name_of(METHODS, given) else OwnRule.handed(given)
+    return cast(rules.Rule, given) if name_of(METHODS, given) else OwnRule.handed(given)
 
 
-def counts_users(rule: Rule, options: Options) -> bool:
-    """Whether distinct users are counted: because that was asked, or because the rule can only."""
-    if isinstance(rule, EveryRow):
-        return not isinstance(rule, Stated)  # a row is a person, or only one of theirs
-    return isinstance(rule, Everyone) or options.count == "users"
+def counts_users(rule: rules.Rule, options: Options) -> bool:
+    """Whether distinct users are counted: because that was asked, or because the rule must."""
+    if isinstance(rule, rules.EveryRow):
+        return not isinstance(rule, rules.Stated)  # a row is a person, or only one of theirs
+    return isinstance(rule, rules.Everyone) or options.count == "users"
 
 
-def method_of(options: Options, rule: Rule, discover: tuple[str, ...] = ()) -> Method:
+def method_of(options: Options, rule: rules.Rule, discover: tuple[str, ...] = ()) -> Method:
     what: What = "users" if counts_users(rule, options) else "records"
     return Method(rule, what, options.pairs, discover)
 
@@ -100,12 +84,11 @@ def method_of(options: Options, rule: Rule, discover: tuple[str, ...] = ()) -> M
 CHOOSE, TOTAL = "choose", "total"
 """Parts that are no table: the private choice of a bound, and the mass of undiscovered items."""
 AUTO_PART = "auto"
-"""The one part of ``auto``, which divides it step by step as it goes."""
+"""The one part of ``auto``, which divides it itself."""
 PARTS = (
     AUTO_PART, CHOOSE, TOTAL, POPULARITY.name, "select", "measure", ITEMS.name, EDGES.name,
     CELLS.name,
 )  # fmt: skip
-"""Every part that a release can have."""
 
 
 def complete_split(
@@ -117,14 +100,17 @@ def complete_split(
 ) -> dict[str, Fraction]:
     """The shares of the parts in use: as given (they must cover them and sum to 1), or defaults.
 
-    These depend on how a bound is chosen, and on whether it is ρ that is divided.
-
     >>> complete_split(None, ["items", "edges"])
     {'items': Fraction(1, 2), 'edges': Fraction(1, 2)}
     """
     if given is None:
         return _defaults(used, choose, by_rho=by_rho)
     shares = {name: exact(share, f"the share of {name!r}") for name, share in given.items()}
+    _check_shares(shares, used)
+    return {name: shares[name] for name in used}
+
+
+def _check_shares(shares: Mapping[str, Fraction], used: Sequence[str]) -> None:
     for name, share in shares.items():
         if name not in PARTS:
             raise UsageError(f"unknown part {name!r} in the split. {did_you_mean(name, PARTS)}")
@@ -142,7 +128,6 @@ def complete_split(
         raise UsageError(
             f"the shares must sum to 1: received {show(sum(shares.values(), Fraction(0)))}."
         )
-    return {name: shares[name] for name in used}
 
 
 def _defaults(used: Sequence[str], choose: str | None, *, by_rho: bool) -> dict[str, Fraction]:

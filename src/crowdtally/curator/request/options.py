@@ -13,7 +13,6 @@ AUTO = "auto"
 NOISES = (AUTO, "laplace", "gaussian", "interval")
 """The noise that tables of counts can have; ``auto`` is the smaller of Laplace and Gaussian."""
 COUNTED = ("records", "users")
-"""What a count counts."""
 
 
 @value

@@ -1,4 +1,4 @@
-"""What does not go together, and why: one table. Everything else does."""
+"""What does not go together, and why. Everything else does."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ _WIDEST_ITEMS = 2**62
 
 @dataclass(frozen=True)
 class Asked:
-    """Everything that was asked for, each part checked by itself."""
+    """All that was asked for, each part checked alone."""
 
     options: Options
-    """As they were given."""
     records: Records
     domain: Domain | None
     delta: Delta
@@ -34,30 +33,22 @@ class Asked:
     publishing: Publishing
     discovered: tuple[str, ...] = ()
     open: OpenDomain | None = None
-    """All columns and the lists of some, once they were checked; there is no domain then."""
+    """All columns and the lists of some, once checked; there is no domain then."""
 
     @property
     def method(self) -> Any:
-        """The method that was named; None where none was."""
         return self.options.method
 
     @property
     def users(self) -> bool:
-        """Whether distinct users are to be counted."""
         return self.options.count == "users"
 
     @property
-    def discovers(self) -> bool:
-        return bool(self.discovered)
-
-    @property
     def selects(self) -> bool:
-        """Whether only the top items are asked for."""
         return isinstance(self.method, Top)
 
     @property
     def auto(self) -> bool:
-        """Whether the release decides on its method itself."""
         return self.rule.name == "auto"
 
     @property
@@ -70,36 +61,27 @@ class Asked:
 
     @property
     def by_row(self) -> bool:
-        """Whether each row is one person."""
         return self.records.user is None and not self.stated
 
     @property
     def stated(self) -> bool:
-        """Whether the publisher states how many rows a person has, and nothing says whose."""
         return self.records.bounded_to is not None
 
     @property
     def quantity(self) -> Quantity | None:
-        """How often a record counts, where that was declared."""
         return self.records.quantity
 
     @property
-    def contexts(self) -> int:
-        """How many contexts the domain has."""
-        return len(self.domain.contexts) if self.domain is not None else 0
-
-    @property
     def items(self) -> int:
-        """How many items are listed; 0 where there is no list."""
         return len(self.domain.items) if self.domain is not None and self.domain.has_items else 0
 
     @property
     def formed(self) -> bool:
-        """Whether anything but all cells, as they are, is to be published."""
+        """Whether anything but all cells is to be published."""
         return self.publishing.leaves_out or self.transform.name != "none"
 
 
-Refusal = tuple[Callable[[Asked], bool], str]
+Refusal = tuple[Callable[[Asked], object], str]
 
 REFUSALS: tuple[Refusal, ...] = (
     # ---- each row is one person
@@ -149,7 +131,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "in each cell: add --count users.",
     ),
     (
-        lambda a: a.interval and (a.pairs or a.discovers),
+        lambda a: a.interval and (a.pairs or a.discovered),
         "--noise interval is for tables of few cells, which are known beforehand: remove --pairs "
         "or --discover, or --noise interval.",
     ),
@@ -196,7 +178,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "--pairs counts pairs of kept records: use a method that keeps records, such as sra.",
     ),
     (
-        lambda a: a.pairs and a.contexts > 0,
+        lambda a: a.pairs and a.domain is not None and a.domain.contexts,
         "--pairs counts pairs of items: give no --context with it.",
     ),
     (
@@ -234,7 +216,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "--max-quantity.",
     ),
     (
-        lambda a: a.quantity is not None and a.discovers,
+        lambda a: a.quantity is not None and a.discovered,
         "--discover counts users, who count once in a cell: remove --quantity and --max-quantity.",
     ),
     (
@@ -246,11 +228,11 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     # ---- columns without a public list
     (
-        lambda a: a.discovers and a.pairs,
+        lambda a: a.discovered and a.pairs,
         "--discover finds cells, and no pairs: remove --pairs.",
     ),
     (
-        lambda a: a.discovers and not a.delta.value,
+        lambda a: a.discovered and not a.delta.value,
         "discovery needs --delta: cells that no public list names can only be released with a "
         "small probability delta of exceeding epsilon, such as --delta 1e-9.",
     ),
@@ -261,17 +243,17 @@ REFUSALS: tuple[Refusal, ...] = (
         "probability. Without one use --noise laplace, which is pure epsilon.",
     ),
     (
-        lambda a: a.interval and bool(a.delta.value),
+        lambda a: a.interval and a.delta.value,
         "--noise interval is of pure epsilon and needs no delta: remove --delta, or --noise "
         "interval.",
     ),
     (
-        lambda a: a.discovers and a.formed,
+        lambda a: a.discovered and a.formed,
         "--discover publishes the cells that it finds, as they are: remove --transform and "
         "--summary.",
     ),
     (
-        lambda a: a.domain is None and not a.discovers,
+        lambda a: a.domain is None and not a.discovered,
         "which items may appear must be decided without looking at the records: give the "
         "public list with --items FILE, or let items be discovered with --discover COL "
         "--delta D.",
@@ -279,7 +261,7 @@ REFUSALS: tuple[Refusal, ...] = (
     # ---- the domain
     (
         lambda a: (
-            a.domain is not None and not a.discovers
+            a.domain is not None and not a.discovered
             and a.domain.has_items != (a.records.item is not None)
         ),
         "the domain must have items where the records do, else attributes; items without a public "
@@ -306,7 +288,6 @@ REFUSALS: tuple[Refusal, ...] = (
 
 
 def refuse(asked: Asked) -> None:
-    """Raise the first refusal that applies."""
     for applies, words in REFUSALS:
         if applies(asked):
             raise UsageError(words)

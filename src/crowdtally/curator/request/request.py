@@ -15,17 +15,9 @@ from crowdtally.core.records import Records
 from crowdtally.curator.bounding.rules import Discover, Top
 from crowdtally.curator.bounding.scaling import Auto, DPSense, DPSenseS, is_euclidean
 from crowdtally.curator.choices.bounds import check_theta
+from crowdtally.curator.request import discover, table_specs
 from crowdtally.curator.request.auto import check_contexts
-from crowdtally.curator.request.discover import (
-    Discovery,
-    check_noise,
-    check_open,
-    discovered_columns,
-    make_discovery,
-    paid_for_unknown,
-    plain_tables,
-    tables_of,
-)
+from crowdtally.curator.request.discover import Discovery
 from crowdtally.curator.request.method import (
     AUTO_PART,
     CHOOSE,
@@ -37,18 +29,10 @@ from crowdtally.curator.request.method import (
 )
 from crowdtally.curator.request.options import Options
 from crowdtally.curator.request.refusals import Asked, refuse
-from crowdtally.curator.request.table_specs import (
-    Paid,
-    check_names,
-    check_tables,
-    counted_cells,
-    make_tables,
-    paid,
-    popularity_table,
-)
+from crowdtally.curator.request.table_specs import Paid
 from crowdtally.curator.request.top import MEASURE, SELECT, TopRequest, paid_for_top
 from crowdtally.curator.summaries.base import Dense
-from crowdtally.curator.table import AnyTable, Measured, Table
+from crowdtally.curator.table import Measured, Table
 from crowdtally.curator.transforms.base import Untransformed
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.laws.conversion import approximate
@@ -57,16 +41,14 @@ from crowdtally.records.locate import Sources
 
 @dataclass(frozen=True)
 class Subject:
-    """What would be counted, and how users would be bounded: a request without cost and form."""
+    """What would be counted, and how users would be bounded, whatever it costs."""
 
     sources: Sources
-    """Where the records are: found once."""
     domain: Domain | None
-    """The public cells; None where a column is discovered."""
+    """None where a column is discovered."""
     method: Method
-    """How users are bounded and what is counted."""
     open: OpenDomain | None = None
-    """The columns and some of their lists, where a column is discovered."""
+    """The columns and some lists, where a column is discovered."""
 
     @property
     def records(self) -> Records:
@@ -74,47 +56,32 @@ class Subject:
 
     @property
     def lists(self) -> Domain | OpenDomain:
-        """The public lists, of all columns or of some."""
         return self.domain or self.open or OpenDomain.of(self.records)
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a curator asks for. All of it is public; none of it was read off the records."""
+@dataclass(frozen=True, kw_only=True)
+class Request(Subject):
+    """What a curator asks for: all of it public, and none of it read off the records."""
 
-    sources: Sources
-    domain: Domain | None
-    """The public cells; None where a column is discovered."""
     paid: Paid
-    """What the whole release costs, and with what noise."""
-    method: Method
     shares: Mapping[str, Fraction]
-    """Each part's exact share of the price."""
-    tables: tuple[AnyTable, ...]
-    """The tables of counts of public cells."""
+    tables: tuple[Table, ...] = ()
     popularity: Table | None = None
-    """The table that items are ranked by, where a rule asks for one."""
+    """The table that items are ranked by."""
     discovery: Discovery | None = None
-    """How cells are discovered, where a column has no public list."""
     selection: TopRequest | None = None
-    """What is asked for where only top items are; there are no other tables then."""
+    """Top items; there are no other tables then."""
     guess_total: int = 0
-    """A public guess of the total count, for advice."""
     most_dropped: Fraction | None = None
-    """Stop, before anything is charged, where a larger share of the rows would be dropped."""
-
-    @property
-    def records(self) -> Records:
-        return self.sources.declared
+    """The largest share of the rows that may be dropped."""
 
     @property
     def bounded(self) -> tuple[Table, ...]:
-        """The tables for which users are bounded."""
-        return tuple(table for table in self.tables if isinstance(table, Table))
+        return tuple(table for table in self.tables if not isinstance(table, Measured))
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """The tables with interval noise, for which nobody is bounded."""
+        """The tables with interval noise."""
         return tuple(table for table in self.tables if isinstance(table, Measured))
 
     @property
@@ -124,13 +91,7 @@ class Request:
 
     @property
     def subject(self) -> Subject:
-        found = None if self.discovery is None else self.discovery.domain
-        return Subject(self.sources, self.domain, self.method, found)
-
-    @property
-    def lists(self) -> Domain | OpenDomain:
-        """The public lists, of all columns or of some."""
-        return self.subject.lists
+        return Subject(self.sources, self.domain, self.method, self.open)
 
     @property
     def epsilon(self) -> Epsilon:
@@ -138,28 +99,28 @@ class Request:
 
     @property
     def delta(self) -> Delta:
-        """δ of the whole release; 0 where it is of pure ε."""
         return self.paid.delta
 
     def part(self, name: str) -> Price:
         return self.paid.price * self.shares[name]
 
     def at(self, epsilon: Epsilon) -> Request:
-        """The same request with another ε: every share of it is as before."""
+        """The same request with another ε and the same shares."""
         return self.bought_by(replace(self.paid, epsilon=epsilon))
 
     def bought_by(self, paid: Paid) -> Request:
-        """The same request for another ε, δ or noise: every share of it is as before."""
+        """The same request for another ε, δ or noise, with the same shares."""
         made = replace(self, paid=paid)
         tables = tuple(table.priced(made.part(table.part)) for table in self.tables)
-        ranked = self.popularity
-        popularity = None if ranked is None else ranked.priced(made.part(ranked.part))
-        discovery = None if self.discovery is None else self.discovery.at(made.part)
-        selection = self.selection
+        popularity, discovery, selection = self.popularity, self.discovery, self.selection
+        if popularity is not None:
+            popularity = popularity.priced(made.part(popularity.part))
+        if discovery is not None:
+            discovery = discovery.at(made.part)
         if selection is not None:
             selection = replace(selection, select=made.part(SELECT), measure=made.part(MEASURE))
         ranked_first = [*([popularity] if popularity else []), *tables]
-        check_tables(ranked_first, paid.epsilon, self.method.rule)
+        table_specs.check_tables(ranked_first, paid.epsilon, self.method.rule)
         return replace(
             made, tables=tables, popularity=popularity, discovery=discovery, selection=selection
         )
@@ -190,10 +151,8 @@ def make_request(
             "example --method sra:max-records=10."
         )
     if isinstance(asked.method, Top) and asked.domain is not None:
-        top = paid_for_top(asked.domain, asked.method, asked, total, split)
-        made = Request(
-            sources, asked.domain, top.paid, method, top.shares, (), selection=top.request
-        )
+        spent, shares, top = paid_for_top(asked.domain, asked.method, asked, total, split)
+        made = Request(sources, asked.domain, method, paid=spent, shares=shares, selection=top)
     else:
         shares = complete_split(split, _parts(method, asked), method.choose)
         made = _checked(asked, method, total, shares, sources)
@@ -203,7 +162,6 @@ def make_request(
 def make_subject(
     records: Records, domain: Domain | None, *, sources: Sources | None = None, **options: Any
 ) -> Subject:
-    """Check what is to be counted, and put it together; what it costs is not said."""
     _check_kinds(records, domain, None)
     given = Options(**options)
     # δ is a part of the cost: whatever it will be, it is there where nothing works without it.
@@ -216,12 +174,12 @@ def make_subject(
 
 
 def _together(asked: Asked, sources: Sources) -> Asked:
-    """What was asked, once all of it goes together."""
+    """What was asked, once it is known to go together."""
     refuse(asked)
     if asked.delta.value:
         approximate(asked.delta)  # refuses a δ that promises next to nothing
-    if asked.discovers:
-        check_open(asked)
+    if asked.discovered:
+        discover.check_open(asked)
         return replace(asked, domain=None, open=OpenDomain.of(asked.records, asked.domain))
     _check_lists(asked.records, asked.domain)
     check_contexts(asked)
@@ -249,7 +207,6 @@ def check_options(records: Records, options: Mapping[str, Any]) -> None:
 
 
 def _asked(options: Options, records: Records, domain: Domain | None, delta: Delta) -> Asked:
-    """Each part, checked by itself."""
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
     return Asked(
@@ -260,14 +217,13 @@ def _asked(options: Options, records: Records, domain: Domain | None, delta: Del
         rule_of(options, records),
         options.transform or Untransformed(),
         options.summary or Dense(),
-        discovered_columns(options.method, records),
+        discover.discovered_columns(options.method, records),
     )
 
 
 def _checked(
     asked: Asked, method: Method, total: Epsilon, shares: Mapping[str, Fraction], sources: Sources
 ) -> Request:
-    """The request with its tables, once all options go together."""
     domain = asked.domain
     if asked.open is not None:
         return _discovering(asked, asked.open, method, total, shares, sources)
@@ -275,20 +231,23 @@ def _checked(
     _check_ordered(asked.transform.ordered, domain)
     if isinstance(method.rule, Auto) and domain is not None:
         # Its tables have these columns in several combinations, of which none is made yet.
-        check_names([axis.name for axis in domain.axes])
+        table_specs.check_names([axis.name for axis in domain.axes])
 
-    def tables_for(price: Price) -> tuple[AnyTable, ...]:
-        return make_tables(asked, method, lambda name: price * shares[name])
+    def tables_for(price: Price) -> tuple[Table, ...]:
+        return table_specs.make_tables(asked, method, lambda name: price * shares[name])
 
-    spent = paid(asked, total, tables_for)
+    spent = table_specs.paid(asked, total, tables_for)
     tables, popularity = tables_for(spent.price), None
     if method.popularity_records is not None and domain is not None:
         price = spent.price * shares[POPULARITY.name]
-        popularity = popularity_table(domain, method.popularity_records, price, method.what)
-    check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
+        popularity = table_specs.popularity_table(
+            domain, method.popularity_records, price, method.what
+        )
+    table_specs.check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
+    guess = getattr(asked.publishing, "guess_total", 0)
     return Request(
-        sources, domain, spent, method, shares, tables, popularity,
-        guess_total=getattr(asked.publishing, "guess_total", 0),
+        sources, domain, method, paid=spent, shares=shares, tables=tables, popularity=popularity,
+        guess_total=guess,
     )  # fmt: skip
 
 
@@ -300,17 +259,21 @@ def _discovering(
     shares: Mapping[str, Fraction],
     sources: Sources,
 ) -> Request:
-    """The request where a column has no public list."""
     limit = method.rule.limit
 
     def discovery_for(spent: Paid) -> Discovery:
-        return make_discovery(domain, limit, lambda name: spent.price * shares[name], spent.unknown)
+        return discover.make_discovery(
+            domain, limit, lambda name: spent.price * shares[name], spent.unknown
+        )
 
-    spent = paid_for_unknown(asked, total, discovery_for)
-    check_noise(discovery_for(spent), total)
-    tables = plain_tables(domain, limit, lambda name: spent.price * shares[name])
-    check_tables(tables, total, method.rule)
-    return Request(sources, None, spent, method, shares, tables, discovery=discovery_for(spent))
+    spent = discover.paid_for_unknown(asked, total, discovery_for)
+    discover.check_noise(discovery_for(spent), total)
+    tables = discover.plain_tables(domain, limit, lambda name: spent.price * shares[name])
+    table_specs.check_tables(tables, total, method.rule)
+    found = discovery_for(spent)
+    return Request(
+        sources, None, method, domain, paid=spent, shares=shares, tables=tables, discovery=found
+    )
 
 
 def _check_kinds(records: object, domain: object, split: object) -> None:
@@ -325,7 +288,6 @@ def _check_kinds(records: object, domain: object, split: object) -> None:
 
 
 def _check_lists(records: Records, domain: Domain | None) -> None:
-    """Every context or attribute has its column and its list."""
     if domain is None:
         return
     names = {axis.name for axis in (domain.contexts if domain.has_items else domain.axes)}
@@ -338,7 +300,7 @@ def _check_lists(records: Records, domain: Domain | None) -> None:
 
 
 def _check_theta(method: Method, domain: Domain | None) -> None:
-    """For rules that scale rows: a largest θ that some row can reach, and few enough candidates."""
+    """Rules that scale rows need a θ that some row can reach, and few enough candidates."""
     rule = method.rule
     if not isinstance(rule, DPSense) or domain is None:
         return
@@ -349,7 +311,6 @@ def _check_theta(method: Method, domain: Domain | None) -> None:
 
 
 def _check_ordered(ordered: Sequence[str], domain: Domain | None) -> None:
-    """Refuse ordered axes that the domain does not have."""
     names = [axis.name for axis in domain.axes] if domain is not None else []
     for name in ordered:
         if name not in names:
@@ -361,10 +322,7 @@ def _parts(method: Method, asked: Asked) -> list[str]:
     if isinstance(method.rule, Auto):
         return [AUTO_PART]
     if asked.open is not None:
-        return [TOTAL, *tables_of(asked.open)]
-    paid_by = [part for _, part in counted_cells(asked.domain, pairs=method.pairs)]
-    return [
-        *([CHOOSE] if method.choose else []),
-        *([POPULARITY.name] if method.popularity_records else []),
-        *paid_by,
-    ]
+        return [TOTAL, *discover.tables_of(asked.open)]
+    first = [CHOOSE] if method.choose else []
+    first += [POPULARITY.name] if method.popularity_records else []
+    return first + [part for _, part in table_specs.counted_cells(asked.domain, pairs=method.pairs)]

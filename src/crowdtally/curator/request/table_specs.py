@@ -1,4 +1,4 @@
-"""Tables; epsilon or rho."""
+"""The tables of a request, with everything public about each, and what they are paid for in."""
 
 from __future__ import annotations
 
@@ -20,32 +20,28 @@ from crowdtally.curator.bounding.rules import (
     pairs_l2_squared,
 )
 from crowdtally.curator.bounding.scaling import Auto
-from crowdtally.curator.pricing import pure
 from crowdtally.curator.request.method import AUTO_PART, Method
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
 from crowdtally.curator.summaries.base import Dense, Publishing
 from crowdtally.curator.summaries.priority import FilterPriority
-from crowdtally.curator.table import AnyTable, Measured, Table
+from crowdtally.curator.table import Measured, Table
 from crowdtally.curator.transforms.base import Transform, Untransformed, fits
 from crowdtally.errors import UsageError
 from crowdtally.laws.conversion import rho_of
 from crowdtally.laws.interval import phantoms_for
 
-# The tables of a request: which there are, and everything public about each.
-
 MOST_MEASURED = 4000
-"""Cells of a table with interval noise: with their phantoms no more than can be drawn together."""
+"""Most cells of a table with interval noise: they are drawn together with their phantoms."""
 LARGEST_SCALE = 2**50
-"""In counts: beyond it noise is beyond any count."""
+"""Counts beyond which noise is refused."""
 LARGEST_DENSE_AUTO = 2**22
 """Cells up to which ``auto`` publishes all of them."""
 _AUTO_SIZE = 1_000_000
-"""About how many ``auto`` publishes of more."""
-_LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
+"""About how many cells ``auto`` publishes of more."""
+_LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is taken for 0
 
 Prices = Callable[[str], Price]
-"""The price of a part of the split."""
 
 
 def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str], Layout]:
@@ -62,8 +58,8 @@ def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str]
     return found
 
 
-def make_tables(asked: Asked, method: Method, price_of: Prices) -> tuple[AnyTable, ...]:
-    domain, rule = asked.domain, method.rule
+def make_tables(asked: Asked, method: Method, price_of: Prices) -> tuple[Table, ...]:
+    domain, rule, form = asked.domain, method.rule, (asked.transform, asked.publishing)
     if isinstance(rule, Auto):
         return _auto_tables(domain, rule, price_of(AUTO_PART))
     if isinstance(rule, Everyone):
@@ -71,18 +67,15 @@ def make_tables(asked: Asked, method: Method, price_of: Prices) -> tuple[AnyTabl
     tables = []
     for (name, part), cells in counted_cells(domain, pairs=method.pairs).items():
         bound, unit, squared = table_bound(rule, cells, method.what)
-        made = formed(
-            name, cells, price_of(part), asked.transform, asked.publishing, bound=bound, unit=unit
-        )
+        made = formed(name, cells, price_of(part), *form, bound=bound, unit=unit)
         tables.append(replace(made, part=part, squared=squared, settled=method.choose is None))
     return tuple(tables)
 
 
 def _auto_tables(domain: Domain | None, rule: Auto, price: Price) -> tuple[Table, ...]:
-    """The tables of ``auto`` that have every item; what they cost and are bounded by is at most so.
+    """The tables of ``auto`` that have every item, with the most that they may cost and change.
 
-    Where items alone are too many to be of use one by one, the most of them are published. Where
-    items in contexts are, contexts are counted without items.
+    Of too many items the largest are published; contexts are then counted without items.
     """
     tables: list[Table] = []
     for (name, _), cells in counted_cells(domain, pairs=False).items():
@@ -90,14 +83,13 @@ def _auto_tables(domain: Domain | None, rule: Auto, price: Price) -> tuple[Table
         if too_many and tables:
             break
         summary = FilterPriority(_AUTO_SIZE) if too_many else Dense()
-        bound, unit = rule.l1_bound, rule.unit
-        made = formed(name, cells, price, Untransformed(), summary, bound=bound, unit=unit)
-        tables.append(replace(made, part=AUTO_PART, settled=False))
+        made = Table(name, AUTO_PART, cells, price, rule.l1_bound, rule.unit, settled=False)
+        tables.append(replace(made, publishing=summary))
     return tuple(tables)
 
 
 def _measured(counted: Mapping[tuple[str, str], Layout], price_of: Prices) -> tuple[Measured, ...]:
-    """Tables of distinct users with interval noise, with as many phantoms as make it least."""
+    """Tables of distinct users with interval noise, with the best number of phantoms."""
     tables = []
     for (name, part), cells in counted.items():
         if cells.size > MOST_MEASURED:
@@ -106,7 +98,9 @@ def _measured(counted: Mapping[tuple[str, str], Layout], price_of: Prices) -> tu
                 f"most {MOST_MEASURED}, because its noise grows with their number: shorten the "
                 "lists, use fewer contexts, or remove --noise interval."
             )
-        tables.append(Measured(name, part, cells, pure(price_of(part)), phantoms_for(cells.size)))
+        tables.append(
+            Measured(name, part, cells, price_of(part), phantoms=phantoms_for(cells.size))
+        )
     return tuple(tables)
 
 
@@ -120,17 +114,15 @@ def formed(
     bound: int,
     unit: Fraction = Fraction(1),
 ) -> Table:
-    """A table in the form that was asked for; without the columns of a transform, as it is."""
+    """A table in the form that was asked for; it stays as it is where it lacks its columns."""
     own = transform.for_table() if fits(transform, cells) else Untransformed()
     return Table(name, name, cells, price, bound, unit, own, publishing)
 
 
 def popularity_table(domain: Domain, records: int, price: Price, what: What) -> Table:
     """The noisy item counts that rank items for a rule; at most d₀ records of a user count."""
-    name, rule = POPULARITY.name, RecordRule(records)
-    return Table(
-        name, name, grid([domain.items]), price, rule.l1_bound, squared=rule.l2_squared(what)
-    )
+    name, rule, cells = POPULARITY.name, RecordRule(records), grid([domain.items])
+    return Table(name, name, cells, price, rule.l1_bound, squared=rule.l2_squared(what))
 
 
 def table_bound(rule: Rule, cells: Layout, what: What) -> tuple[int, Fraction, int]:
@@ -153,7 +145,7 @@ def table_bound(rule: Rule, cells: Layout, what: What) -> tuple[int, Fraction, i
     return rule.l1_bound, rule.unit, rule.l2_squared(what)
 
 
-def check_tables(tables: Sequence[AnyTable], epsilon: Epsilon, rule: Rule) -> None:
+def check_tables(tables: Sequence[Table], epsilon: Epsilon, rule: Rule) -> None:
     """Refuse what public numbers alone rule out: names, noise and sizes."""
     for table in tables:
         check_names(table.layout.names)
@@ -164,7 +156,7 @@ def check_tables(tables: Sequence[AnyTable], epsilon: Epsilon, rule: Rule) -> No
 
 
 def check_names(columns: Sequence[str]) -> None:
-    """Refuse columns that a table's file cannot tell apart: DuckDB ignores upper and lower case."""
+    """Refuse columns that DuckDB would take for one: it ignores upper and lower case."""
     seen: set[str] = set()
     for column in (*columns, *RESERVED):
         if column.lower() in seen:
@@ -175,7 +167,7 @@ def check_names(columns: Sequence[str]) -> None:
         seen.add(column.lower())
 
 
-def check_measured(table: AnyTable, epsilon: Epsilon, shorten: str) -> None:
+def check_measured(table: Table, epsilon: Epsilon, shorten: str) -> None:
     """Refuse noise of cells together beyond any count; ``shorten`` says what to make smaller."""
     if table.law.std() > LARGEST_SCALE:
         raise UsageError(
@@ -185,10 +177,9 @@ def check_measured(table: AnyTable, epsilon: Epsilon, shorten: str) -> None:
         )
 
 
-def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
+def _check_noise(table: Table, epsilon: Epsilon, rule: Rule) -> None:
     if isinstance(table, Measured):
         check_measured(table, epsilon, "shorten the lists")
-        return
     if table.law.std() <= LARGEST_SCALE:
         return
     if table.name == POPULARITY.name:
@@ -214,26 +205,23 @@ def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
     )
 
 
-def _check_odds(table: AnyTable) -> None:
+def _check_odds(table: Table) -> None:
     """One-sided without a cut, a negative noisy count has a chance of about e^(−ε/L), L ≥ 1."""
-    keeping = table.keeping
-    if (
-        keeping.least == 0 and not keeping.keeps_all
-        and isinstance(table.price, Epsilon) and table.price.value > _LARGEST_EPSILON
-    ):  # fmt: skip
+    drops = table.keeping.least == 0 and not table.keeping.keeps_all
+    if drops and isinstance(table.price, Epsilon) and table.price.value > _LARGEST_EPSILON:
         raise UsageError(
             f"with epsilon {show(table.price.value)} for {table.name!r} no empty cell would ever "
             f"be dropped: give the summary cut=1, or an epsilon of at most {_LARGEST_EPSILON}."
         )
 
 
-def samples_uncut(table: AnyTable) -> bool:
-    """Whether a sample is to be taken of a noisy table that no cut made small."""
+def samples_uncut(table: Table) -> bool:
+    """Whether a noisy table is to be sampled without a cut."""
     return table.keeping.samples and not table.keeping.cut
 
 
-def _check_sample(table: AnyTable) -> None:
-    """Of Gaussian noise a sample is taken of what a filter kept, which needs a cut."""
+def _check_sample(table: Table) -> None:
+    """A sample of Gaussian noise is taken from what a filter kept, which needs a cut."""
     if isinstance(table.price, Rho) and samples_uncut(table):
         raise UsageError(
             f"with Gaussian noise the table {table.name!r} can be sampled only after a cut: use "
@@ -242,7 +230,7 @@ def _check_sample(table: AnyTable) -> None:
         )
 
 
-def _check_size(table: AnyTable) -> None:
+def _check_size(table: Table) -> None:
     most, size = table.publishing.largest, table.layout.size
     if not table.publishing.leaves_out:
         if size > most:
@@ -269,23 +257,22 @@ def _check_size(table: AnyTable) -> None:
 # δ)-differentially private. The noise is decided by public numbers alone: what one user can
 # change, ε and δ.
 
-Made = Callable[[Price], Sequence[AnyTable]]
-"""The tables of a release, for the price of all of it."""
+Made = Callable[[Price], Sequence[Table]]
+"""The tables, for the price of the release."""
 
 
 @dataclass(frozen=True)
 class Paid:
-    """With what noise, and in what, a release is paid for."""
+    """The price of a release, and its noise."""
 
     noise: str
-    """``laplace``, ``gaussian`` or ``interval``; ``auto`` where ``auto`` decides on the way."""
+    """One of ``NOISES``; ``auto`` where ``auto`` decides on the way."""
     epsilon: Epsilon
     delta: Delta
-    """δ of the whole release: 0 where nothing needs it."""
     unknown: Delta = field(default_factory=Delta, kw_only=True)
     """The part of δ that cells without a public list need."""
     offered: Delta = field(default_factory=Delta, kw_only=True)
-    """δ that was offered: where noise of pure ε is the smaller one, nothing of it is spent."""
+    """The δ that was offered; none of it is spent where noise of pure ε is smaller."""
     left_open: bool = field(default=False, kw_only=True)
     """Whether the smaller of two noises was taken, which at another ε may be the other one."""
 
@@ -305,7 +292,6 @@ class Paid:
         return self.rho or self.epsilon
 
     def either(self) -> list[Paid]:
-        """With each noise that it might have."""
         if not self.left_open:
             return [self]
         pure = replace(self, noise="laplace", delta=Delta())
@@ -313,7 +299,7 @@ class Paid:
 
 
 def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
-    """With pure ε, with ρ, or with the better of both: which of them options and δ leave open."""
+    """Pure ε, ρ, or both: what options and δ leave open."""
     noise, delta = asked.options.noise, asked.delta
     pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
     if not delta.value or noise not in (AUTO, "gaussian"):
@@ -323,10 +309,7 @@ def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
 
 
 def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
-    """What is paid, by the noise that was asked for; without one, by the smaller of two noises.
-
-    ``made`` gives the tables, to see how large their noise would be.
-    """
+    """What is paid, by the noise that was asked for or else by the smaller of two."""
     noise, delta = asked.options.noise, asked.delta
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
         # It decides once it knows how long rows are.
@@ -340,7 +323,6 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
 
 
 def unspent_words(paid: Paid) -> str | None:
-    """A sentence where a δ was offered and nothing of it is spent."""
     if not paid.offered.value or paid.delta.value:
         return None
     return (

@@ -1,4 +1,4 @@
-"""What --top asks for."""
+"""A request for top items: selected, then measured."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import pi
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,33 +20,28 @@ from crowdtally.curator.choices.selection import TopItems
 from crowdtally.curator.request.method import complete_split
 from crowdtally.curator.request.refusals import Asked
 from crowdtally.curator.request.table_specs import Paid, check_measured, check_names, ways_to_pay
-from crowdtally.curator.table import Measured, MembersTable, members_table
+from crowdtally.curator.table import Table, members_table
 from crowdtally.errors import UsageError
 from crowdtally.laws.conversion import selection_epsilon, selection_rho
 from crowdtally.laws.interval import MOST_CELLS
 from crowdtally.ledger import Part
 
 SELECT, MEASURE = "select", "measure"
-"""The parts of the split that pay."""
 
 
 @dataclass(frozen=True, eq=False)
 class TopRequest:
-    """Everything public about a release of top items."""
-
     items: int
-    """K: how many, in each context where there are contexts."""
+    """K, in each context."""
     domain: Domain
     per_user: bool
-    """Whether the contexts are a property of the user, of which she has one value."""
     select: Price
-    """What the selection costs."""
     measure: Price
-    """What the counts cost; in pure ε where the selection does, else in ρ."""
+    """The price of the counts: in ε where the selection's is, else in ρ."""
 
     @property
     def contexts(self) -> int:
-        """h: combinations of the contexts' values; 1 without contexts."""
+        """h: combinations of the contexts' values."""
         return self.domain.contexts_size
 
     @property
@@ -54,10 +50,7 @@ class TopRequest:
 
     @property
     def reach(self) -> int:
-        """How many draws, and how many selected cells, one user can change.
-
-        Those of all contexts; but of one alone where the contexts are a property of the user.
-        """
+        """How many draws, and selected cells, one user can change: of her context, or of all."""
         return self.items * (1 if self.per_user else self.contexts)
 
     @property
@@ -69,12 +62,11 @@ class TopRequest:
 
     @property
     def variance(self) -> float:
-        """Of the noise on a score, as which a draw is the largest noisy one, and on a count."""
+        """Of the noise on a score (a draw is the largest noisy score), and on a count."""
         drawn = pi**2 / (6 * float(self.rule.each.value) ** 2)  # Gumbel noise of scale 1/ε_i
         return drawn + self.planned().law.std() ** 2
 
     def selection(self) -> Part:
-        """What the ledger is told about all draws together."""
         facts = {"items": self.items, "contexts": self.contexts}
         if isinstance(self.select, Epsilon):
             return Part(SELECT, self.select, "exponential", facts)
@@ -84,51 +76,40 @@ class TopRequest:
         return Part(SELECT, None, "exponential", facts | by_draw, rho=rho)
 
     def layout(self, places: NDArray[np.int64]) -> Picked:
-        """These cells of the public table."""
         return Picked(grid(self.domain.axes), places)
 
-    def measured(self, places: NDArray[np.int64]) -> Measured | MembersTable:
-        """The table of the selected cells, of which every h-th is of one context.
+    def measured(self, places: NDArray[np.int64]) -> Table:
+        """The table of the selected cells; every h-th is of one context.
 
-        It is drawn in this order; published, its rows are sorted by cell (``UsersOf``).
-
-        Users of different values of their own property are different users. So interval noise has a
-        draw for each context then, and otherwise one that covers all cells which one user may be
-        in; Gaussian noise, of cells one by one, is for as many of them as one user may be in.
+        Users of different values of their own property are different users. So interval noise has
+        one draw for each context then, and otherwise one for all cells that one user may be in;
+        Gaussian noise is for as many cells as one user may be in.
         """
         blocks = self.contexts if self.per_user else 1
         return members_table(self.table, MEASURE, self.layout(places), self.measure, 0, blocks)
 
-    def planned(self) -> Measured | MembersTable:
-        """The table before anything is selected: as many cells, whichever they will be."""
+    def planned(self) -> Table:
+        """The table before the selection: as many cells, whichever they will be."""
         return self.measured(np.arange(self.items * self.contexts))
 
 
 _MOST_SCORED = 100_000_000
-"""Cells that a selection may have: each has a score, and each draw weighs all of them."""
+"""Most cells of a selection: each has a score, and each draw weighs all of them."""
 
 
-@dataclass(frozen=True, eq=False)
-class PaidTop:
-    """A request for top items with what it is paid for in."""
-
+class PaidTop(NamedTuple):
     paid: Paid
     shares: Mapping[str, Fraction]
-    """Of the selection and of the counts."""
     request: TopRequest
 
 
 def paid_for_top(
-    domain: Domain,
-    top: Top,
-    asked: Asked,
-    epsilon: Epsilon,
-    split: Mapping[str, object] | None,
+    domain: Domain, top: Top, asked: Asked, epsilon: Epsilon, split: Mapping[str, object] | None
 ) -> PaidTop:
-    """What is asked for, by the way of paying that gives the smaller noise.
+    """What is asked for, by the way of paying with the smaller noise.
 
-    K draws cost K times as much in pure ε and √K times as much by ρ: few items are better selected
-    with the one, many with the other.
+    K draws cost K times as much in pure ε and √K times as much by ρ, so few items are better
+    selected with the one, many with the other.
     """
     items = _items(domain, top)
 
@@ -144,7 +125,6 @@ def paid_for_top(
 
 
 def _items(domain: Domain, top: Top) -> int:
-    """K; a UsageError where public numbers alone rule it out."""
     items = top.k
     if items > len(domain.items):
         raise UsageError(

@@ -34,7 +34,7 @@ _OTHERWISE = {
     "--discover COLUMN": "method=ct.Discover(COLUMN)",
     "--discover": "ct.Discover",
 }
-"""What has another name, or another shape, in Python; the longer ones first."""
+"""What has another name or shape in Python; the longer ones first."""
 _FLAGS = ("user-per-row", "cells-once", "pairs", "strict", "yes", "new-dataset")
 _VALUES = {*NOISES, *COUNTED, *"spark item cell sum:R".split()}
 """Words that are typed after an option."""
@@ -42,17 +42,15 @@ _REGISTRIES = {registry.option: registry for registry in (METHODS, PUBLISHINGS, 
 _BOTH = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Python ([^)]*)\)")
 """What a message says in both words already."""
 _COMMAND = re.compile(r"(`[^`]*`|crowdtally [a-z]+ [^\n]*)")
-"""Commands to type in a shell, which stay as they are."""
+"""Commands for a shell, which stay."""
 _LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
 _NAMED = re.compile(r"(--method|--summary|--transform) ([a-z-]+)(?::([\w=,/.-]*\w))?")
-"""A value, such as ``--method sra:max-records=10``."""
 _TYPED = re.compile(r"--type (?:'[^']+'|[^\s']+=\w+)(?: --type (?:'[^']+'|[^\s']+=\w+))*")
 _TYPE = re.compile(r"--type (?:'([^']+)=(\w+)'|([^\s']+)=(\w+))")
-"""Types of columns, one option each in a shell, all in one dict in Python."""
+"""One option each in a shell, one dict in Python."""
 _DEFINED = re.compile(r"--context (\w+)=(\w+)")
 _WHOSE = re.compile(r"--(user|weight) (?!--|(?:is|names|lets|says) )([\w.,-]*\w)")
-"""Whose a row is, by the columns that a dataset was charged with; else such an option has a word
-in capitals behind it, or what a sentence says of it."""
+"""Columns; else such an option has capitals behind it, or what a sentence says of it."""
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (?!--)([\w.:-]*\w))?")
 
 
@@ -107,9 +105,8 @@ def _types(found: re.Match[str]) -> str:
 
 def _columns(found: re.Match[str]) -> str:
     names = found[2].split(",")
-    if found[2].isupper():
-        return found[0]
-    return f"{found[1]}={names[0]!r}" if len(names) == 1 else f"{found[1]}={names!r}"
+    said = f"{found[1]}={names if len(names) > 1 else names[0]!r}"
+    return found[0] if found[2].isupper() else said
 
 
 def _parameter(found: re.Match[str]) -> str:
@@ -127,7 +124,6 @@ def _parameter(found: re.Match[str]) -> str:
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """Let the messages of what is called inside name Python's parameters."""
     try:
         yield
     except CrowdtallyError as error:

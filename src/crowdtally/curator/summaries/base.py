@@ -1,4 +1,4 @@
-"""Summary protocol; dense."""
+"""What every way to publish answers, and what it publishes; dense publishing."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
-# What every publishing answers: which cells it keeps, and how their noisy counts are drawn.
-
 LARGEST_SUMMARY = 200_000_000
 
 
@@ -29,12 +27,10 @@ class Charged:
     """Exact counts, and the public parameters that were charged for."""
 
     counts: Counts
-    """Not yet private."""
     price: Price
     keeping: Keeping
-    """What :meth:`Publishing.keeping` said."""
     tree: Dyadic | None = None
-    """The tree whose nodes are counted, if a dropped node drops those below it."""
+    """The tree of the counted nodes, if a dropped node drops those below it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +38,10 @@ class Noisy:
     """Noisy counts, safe to show to anyone."""
 
     values: NDArray[Any]
-    """In the order of the cells, in units."""
+    """In units, in the order of the cells."""
     cells: NDArray[Any] | None
-    """Numbers of the cells, ascending; None where all are there."""
+    """Numbers of the cells, ascending; None for all."""
     facts: Mapping[str, Any]
-    """What ``release.json`` says about them."""
 
 
 class Publishing(Protocol):
@@ -59,7 +54,7 @@ class Publishing(Protocol):
     name: ClassVar[str]
     """What ``release.json`` calls it."""
     leaves_out: ClassVar[bool]
-    """Whether it is a summary, of some cells only."""
+    """Whether only some cells are published."""
     largest: ClassVar[int]
     """Published cells beyond which a request is refused: about 20 GB while they are written."""
 
@@ -113,14 +108,12 @@ class Dense:
 
 
 def dense(counts: Counts, price: Price, draws: Draws) -> Noisy:
-    """Every cell with the noise that the price asks for, zeros included."""
+    """Every cell with noise, zeros included."""
     law = noise_of(counts, price)
     # Held within 64 bits after the sum, which is post-processing, so it costs nothing.
     noisy = within_64_bits(exact_sum(counts.dense(), law.draw(draws, counts.size)))
     return Noisy(noisy, None, {**cost_facts(counts, price), "publishing": "dense"})
 
-
-# What a sparse publishing publishes: some cells, and every public parameter.
 
 SampleName = Literal[
     "dense", "filter", "threshold", "filter-threshold", "priority", "filter-priority"
@@ -132,28 +125,23 @@ class Summary:
     """A sparse noisy table, safe to show to anyone."""
 
     publishing: SampleName
-    """How the cells were chosen."""
     cells: Integers
     """Numbers of the published cells, ascending and distinct."""
     values: Integers
-    """Their noisy counts, as drawn: what a reader makes of them depends on ``threshold``."""
+    """As drawn: what a reader makes of them depends on ``threshold``."""
     size: int
-    """N: cells of the public domain. Those not listed were dropped."""
+    """N: cells of the public domain."""
     cost: Mapping[str, Any]
-    """The price, and what one user can change, as ``release.json`` says them."""
     keeping: Keeping
-    """The public rule by which cells were kept."""
     threshold: Fraction | None = None
-    """What a reader counts a kept cell for, at least: τ, or τ_S of a priority sample."""
+    """The least that a reader counts a kept cell for: τ, or τ_S of a priority sample."""
     wanted: int | None = None
-    """S: the size asked for, of a priority sample."""
     short: bool = False
-    """Whether a priority sample found no more than S cells, and published all of them."""
+    """Whether a priority sample had no more than S cells, and published all of them."""
     consistency: Literal["none", "ancestors"] = "none"
     """Whether nodes below a dropped node were dropped too."""
 
     def facts(self) -> dict[str, Any]:
-        """What ``release.json`` says about it: all a reader needs, and nothing that is private."""
         return {
             "publishing": self.publishing,
             **self.cost,
@@ -169,7 +157,6 @@ class Summary:
         }
 
     def noisy(self) -> Noisy:
-        """As a publishing returns it."""
         return Noisy(self.values, self.cells, self.facts())
 
 

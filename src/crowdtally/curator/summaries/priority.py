@@ -16,26 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.counts import Keeping, Sides
 from crowdtally.core.integers import Integers, exact_product
 from crowdtally.core.numbers import Number
-from crowdtally.core.privacy import Price
 from crowdtally.core.values import value
-from crowdtally.curator.pricing import noise_of
-from crowdtally.curator.summaries.base import (
-    LARGEST_SUMMARY,
-    Charged,
-    Noisy,
-    SampleName,
-    Summary,
-)
-from crowdtally.curator.summaries.sparse import (
-    check_fields,
-    check_size,
-    cut_for,
-    priority_threshold,
-)
-from crowdtally.curator.summaries.threshold import filtered, threshold_summary
+from crowdtally.curator.summaries import sparse
+from crowdtally.curator.summaries.base import LARGEST_SUMMARY, Charged, Noisy, SampleName, Summary
+from crowdtally.curator.summaries.threshold import filtered, sampled
 from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
@@ -60,18 +47,17 @@ class Priority:
     """``one`` keeps positive noisy counts alone, ``two`` both signs."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        sparse.check_fields(self)
 
     @property
     def wanted(self) -> int | None:
         return self.size
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
-        """τ and nothing else."""
         return _sampling(0, self.threshold, self.size, cells, law, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        return _prioritised(charged, draws, self.size).noisy()
+        return prioritised(sampled(charged, draws), self.size, draws).noisy()
 
 
 @value
@@ -93,7 +79,7 @@ class FilterPriority:
     """``one`` keeps positive noisy counts alone, ``two`` both signs."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        sparse.check_fields(self)
 
     @property
     def wanted(self) -> int | None:
@@ -101,61 +87,22 @@ class FilterPriority:
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """κ and τ; of a tree κ alone, because its ancestor rule needs the whole filter."""
-        cut = cut_for(self.cut, self.size, cells, law, self.sides)
+        cut = sparse.cut_for(self.cut, self.size, cells, law, self.sides)
         if tree:
             return Keeping(cut, None, self.sides)
         return _sampling(cut, self.threshold, self.size, cells, law, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        if charged.tree is None:
-            return _prioritised(charged, draws, self.size).noisy()
-        return prioritised(filtered(charged, draws), self.size, draws).noisy()
+        some = sampled(charged, draws) if charged.tree is None else filtered(charged, draws)
+        return prioritised(some, self.size, draws).noisy()
 
 
 def _sampling(
     cut: int, threshold: Number | None, size: int, cells: int, law: CellNoise, sides: Sides
 ) -> Keeping:
-    """The rule of the threshold sample that a priority sample is chosen from."""
     if threshold is not None:
         return Keeping(cut, Fraction(threshold) / law.unit, sides)
-    return Keeping(cut, priority_threshold(cells, size, law, cut=cut, sides=sides), sides)
-
-
-def _prioritised(charged: Charged, draws: Draws, size: int) -> Summary:
-    keeping = charged.keeping
-    return priority_summary(
-        charged.counts, charged.price, draws,
-        size=size, cut=keeping.cut, threshold=keeping.threshold, sides=keeping.sides,
-    )  # fmt: skip
-
-
-def priority_summary(
-    counts: Counts,
-    price: Price,
-    draws: Draws,
-    *,
-    size: int,
-    cut: int = 0,
-    threshold: Fraction | None = None,
-    sides: Sides = "two",
-) -> Summary:
-    """The priority sample.
-
-    Args:
-        counts: the non-zero cells.
-        price: the cost.
-        draws: where the noise comes from.
-        size: S, public.
-        cut: κ, public; 0 for none.
-        threshold: the public τ of the threshold sample; by default from N, S, κ and the scale.
-        sides: ``two`` for the noisy table, ``one`` for its positive part.
-    """
-    check_size(size)
-    if threshold is None:
-        law = noise_of(counts, price)
-        threshold = priority_threshold(counts.size, size, law, cut=cut, sides=sides)
-    sample = threshold_summary(counts, price, draws, threshold=threshold, cut=cut, sides=sides)
-    return prioritised(sample, size, draws)
+    return Keeping(cut, sparse.priority_threshold(cells, size, law, cut=cut, sides=sides), sides)
 
 
 def prioritised(sample: Summary, size: int, draws: Draws) -> Summary:
@@ -164,7 +111,7 @@ def prioritised(sample: Summary, size: int, draws: Draws) -> Summary:
     Given that it was kept, a cell's r is uniform on (0, min(w/τ, 1)]; so its priority w/r is
     max(w, τ)/u with u uniform on (0, 1]. Without τ it is w/u.
     """
-    check_size(size)
+    sparse.check_size(size)
     name: SampleName = "filter-priority" if sample.keeping.cut else "priority"
     some = np.flatnonzero(sample.values)  # a weight of 0 has no priority; sampling never keeps one
     sample = replace(sample, cells=sample.cells[some], values=sample.values[some])

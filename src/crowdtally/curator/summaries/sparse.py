@@ -1,4 +1,4 @@
-"""Empty cells never built; sizes; orphans."""
+"""Sparse samples of a noisy table that is never built: empty cells, ancestors, sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from crowdtally.noise.draws import Draws
 
 
 def inclusion_probability(law: CellNoise, keeping: Keeping) -> Probability:
-    """The exact probability that an empty cell is kept, as ever smaller balls around it."""
+    """The exact probability that an empty cell is kept, as ever smaller balls."""
     if keeping.keeps_all:
         return Fraction(1)
     return Real.ball(("inclusion", law, keeping), lambda bits: law.inclusion(keeping))
@@ -211,14 +211,12 @@ _STEPS = 1 << 15  # a threshold is (1 + j/2^15)·2^i times the smallest one
 _BITS = 128
 
 
-def check_size(size: object) -> int:
-    """A wanted number of cells, checked."""
+def check_size(size: object) -> None:
     if not isinstance(size, int) or not is_whole(size) or not 1 <= size <= LARGEST_SIZE:
         raise UsageError(
             f"the size must be a whole number between 1 and {LARGEST_SIZE}: received {size!r}. "
             "It is how many cells to publish."
         )
-    return size
 
 
 def check_fields(summary: Publishing) -> None:
@@ -371,7 +369,6 @@ def refuse(counts: Counts, law: CellNoise, keeping: Keeping) -> None:
 def _by_chance(
     cells: Integers, values: Integers, keeping: Keeping, draws: Draws
 ) -> tuple[Integers, Integers]:
-    """Each with min(w/τ, 1), w being its weight."""
     if keeping.threshold is None:
         return cells, values
     weights = np.abs(values) if keeping.sides == "two" else values

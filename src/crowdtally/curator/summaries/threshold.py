@@ -1,4 +1,4 @@
-"""Filter, threshold."""
+"""Filter and threshold summaries."""
 
 from __future__ import annotations
 
@@ -11,21 +11,8 @@ from crowdtally.core.numbers import Number, whole_number
 from crowdtally.core.privacy import Price
 from crowdtally.core.values import value
 from crowdtally.curator.pricing import cost_facts, noise_of
-from crowdtally.curator.summaries.base import (
-    LARGEST_SUMMARY,
-    Charged,
-    Noisy,
-    SampleName,
-    Summary,
-)
-from crowdtally.curator.summaries.sparse import (
-    LARGEST_GUESS,
-    check_fields,
-    cut_for,
-    draw_sample,
-    sampling_threshold,
-    without_orphans,
-)
+from crowdtally.curator.summaries import sparse
+from crowdtally.curator.summaries.base import LARGEST_SUMMARY, Charged, Noisy, SampleName, Summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
@@ -58,37 +45,29 @@ class Filter:
     def __post_init__(self) -> None:
         if self.cut is None and self.size is None:
             raise UsageError("Filter needs a cut, or a size to find one: such as size=3000.")
-        check_fields(self)
+        sparse.check_fields(self)
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
-        """κ and nothing else."""
-        return Keeping(cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides)
+        return Keeping(
+            sparse.cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides
+        )
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
         return filtered(charged, draws).noisy()
 
 
 def filtered(charged: Charged, draws: Draws) -> Summary:
-    """What passes the cut; of a tree, with all its ancestors."""
     cut, sides = charged.keeping.cut, charged.keeping.sides
     summary = filter_summary(charged.counts, charged.price, draws, cut=cut, sides=sides)
-    return summary if charged.tree is None else without_orphans(summary, charged.tree)
+    return summary if charged.tree is None else sparse.without_orphans(summary, charged.tree)
 
 
 def filter_summary(
     counts: Counts, price: Price, draws: Draws, *, cut: int, sides: Sides = "two"
 ) -> Summary:
-    """The filtered table.
-
-    Args:
-        counts: the non-zero cells.
-        price: the cost.
-        draws: where the noise comes from.
-        cut: κ, public. One-sided, 0 keeps zeros too.
-        sides: ``two`` for the noisy table, ``one`` for its positive part.
-    """
+    """The filtered table; one-sided, κ = 0 keeps zeros too."""
     keeping = Keeping(cut, None, sides)
-    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
+    cells, values = sparse.draw_sample(counts, noise_of(counts, price), keeping, draws)
     name: SampleName = "dense" if keeping.keeps_all else "filter"
     return Summary(name, cells, values, counts.size, cost_facts(counts, price), keeping)
 
@@ -126,46 +105,24 @@ class Threshold:
             raise UsageError(
                 "Threshold needs a threshold, or a size to find one: such as size=3000."
             )
-        check_fields(self)
-        whole_number(self.guess_total, "guess_total of Threshold", 0, LARGEST_GUESS)
+        sparse.check_fields(self)
+        whole_number(self.guess_total, "guess_total of Threshold", 0, sparse.LARGEST_GUESS)
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
-        """τ and nothing else."""
         if self.threshold is not None:
             return Keeping(0, Fraction(self.threshold) / law.unit, self.sides)
         guess = int(self.guess_total / law.unit)
-        tau = sampling_threshold(cells, self.size or 1, law, sides=self.sides, total=guess)
+        tau = sparse.sampling_threshold(cells, self.size or 1, law, sides=self.sides, total=guess)
         return Keeping(0, tau, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        return threshold_sample(charged.counts, charged.price, draws, charged.keeping).noisy()
+        return sampled(charged, draws).noisy()
 
 
-def threshold_summary(
-    counts: Counts,
-    price: Price,
-    draws: Draws,
-    *,
-    threshold: Fraction,
-    cut: int = 0,
-    sides: Sides = "two",
-) -> Summary:
-    """The sample. With κ ≥ τ it is the filter κ.
-
-    Args:
-        counts: the non-zero cells.
-        price: the cost.
-        draws: where the noise comes from.
-        threshold: τ > 0, public; any rational.
-        cut: κ, public; 0 for none.
-        sides: ``two`` for the noisy table, ``one`` for its positive part.
-    """
-    return threshold_sample(counts, price, draws, Keeping(cut, threshold, sides))
-
-
-def threshold_sample(counts: Counts, price: Price, draws: Draws, keeping: Keeping) -> Summary:
-    """The same by a rule that has a τ."""
-    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
+def sampled(charged: Charged, draws: Draws) -> Summary:
+    """What a rule with a τ keeps; with κ ≥ τ it is the filter κ."""
+    counts, price, keeping = charged.counts, charged.price, charged.keeping
+    cells, values = sparse.draw_sample(counts, noise_of(counts, price), keeping, draws)
     name: SampleName = "filter-threshold" if keeping.cut else "threshold"
     facts = cost_facts(counts, price)
     return Summary(name, cells, values, counts.size, facts, keeping, keeping.threshold)

@@ -1,4 +1,4 @@
-"""Transform; none; sketch."""
+"""What every transform answers; no transform, and the count sketch."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from crowdtally.core.layout import Buckets, Grid, Layout
 from crowdtally.core.numbers import whole_number
 from crowdtally.core.values import value
 from crowdtally.errors import UsageError
-
-# What every transform answers: what is counted instead of cells, and what that costs.
 
 
 class Transform(Protocol):
@@ -66,11 +64,24 @@ class Transform(Protocol):
         """What ``release.json`` says about it."""
 
 
-def fits(transform: Transform, cells: Layout) -> bool:
-    """Whether a table can be transformed: it is a grid and has all axes that are made ranges of.
+class Plain:
+    """Defaults of our transforms: no chance, no tree, and a record changes each count by 1."""
 
-    A table that lacks one, as the items beside their contexts, stays as it is.
-    """
+    def for_table(self) -> Self:
+        return self
+
+    def factor(self, cells: Layout) -> int:
+        return 1
+
+    def l2_factor(self, cells: Layout) -> int:
+        return self.factor(cells)
+
+    def tree(self, cells: Layout) -> Dyadic | None:
+        return None
+
+
+def fits(transform: Transform, cells: Layout) -> bool:
+    """Whether the table is a grid with all axes that are made ranges of; else it stays as it is."""
     return isinstance(cells, Grid) and set(transform.ordered) <= set(cells.names)
 
 
@@ -79,8 +90,7 @@ def box_squares(
 ) -> float:
     """Σ weight² of a box of about ``query`` cells that runs along the ordered axes first.
 
-    ``along(length, cells)`` is that of so many neighbouring values of an ordered axis; other axes
-    take their values one by one.
+    ``along(length, cells)`` is that of so many neighbouring values of an ordered axis.
     """
     squares, left = 1.0, query
     for axis in sorted(axes, key=lambda axis: axis.name not in ordered):
@@ -99,34 +109,20 @@ def mean_over_starts(length: int, taken: int, squares: Callable[[int, int], floa
 
 @value
 @dataclass(frozen=True)
-class Untransformed:
+class Untransformed(Plain):
     """Counts as they are."""
 
     name: ClassVar[str] = "none"
     signed: ClassVar[bool] = False
     ordered: ClassVar[tuple[str, ...]] = ()
 
-    def for_table(self) -> Untransformed:
-        return self
-
     def layout(self, cells: Layout) -> Layout:
         return cells
-
-    def factor(self, cells: Layout) -> int:
-        """A record counts in one cell."""
-        return 1
-
-    def l2_factor(self, cells: Layout) -> int:
-        return 1
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         return counts
 
-    def tree(self, cells: Layout) -> Dyadic | None:
-        return None
-
     def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
-        """Each cell counts once."""
         return float(query)
 
     def facts(self) -> dict[str, Any]:
@@ -142,7 +138,7 @@ class Untransformed:
 
 @value
 @dataclass(frozen=True)
-class Sketch:
+class Sketch(Plain):
     """A count sketch of R rows of B buckets."""
 
     name: ClassVar[str] = "sketch"
@@ -160,33 +156,23 @@ class Sketch:
         whole_number(self.buckets, "buckets of Sketch", 1, 2**31)
         whole_number(self.rows, "rows of Sketch", 1, 1000)
 
-    def for_table(self) -> Sketch:
-        """With a fresh seed."""
+    def for_table(self) -> Self:
         return replace(self, seed=secrets.randbits(62))
 
     def layout(self, cells: Layout) -> Buckets:
         return Buckets(Sketching(cells.size, self.buckets, self.rows, self.seed))
 
     def factor(self, cells: Layout) -> int:
-        """One bucket in each row."""
-        return self.rows
-
-    def l2_factor(self, cells: Layout) -> int:
-        """Each of them by one."""
         return self.rows
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         return sketch_counts(counts, self.layout(cells).sketching)
-
-    def tree(self, cells: Layout) -> Dyadic | None:
-        return None
 
     def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
         """Each row sums so many buckets, and the rows' mean is taken."""
         return query / self.rows
 
     def facts(self) -> dict[str, Any]:
-        """All that its hashes follow from."""
         sizes = {"buckets": self.buckets, "rows": self.rows, "seed": self.seed}
         return {"kind": self.name, "ordered": []} | sizes
 

@@ -1,4 +1,4 @@
-"""Dyadic, Haar."""
+"""Trees of ranges: dyadic counts, and Haar coefficients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crowdtally.core.hierarchy import DyadicAxis, fitted_squares, range_weights
 from crowdtally.core.integers import Integers, as_kind, group_equal, integers
 from crowdtally.core.layout import Coefficients, Grid, Layout, Nodes
 from crowdtally.core.values import names, value
-from crowdtally.curator.transforms.base import box_squares, mean_over_starts
+from crowdtally.curator.transforms.base import Plain, box_squares, mean_over_starts
 from crowdtally.errors import UsageError
 
 # Counts of all nodes of a dyadic tree.
@@ -27,7 +27,7 @@ from crowdtally.errors import UsageError
 
 @value
 @dataclass(frozen=True)
-class Dyadic:
+class Dyadic(Plain):
     """All nodes of a binary tree over each ordered axis."""
 
     name: ClassVar[str] = "dyadic"
@@ -43,9 +43,6 @@ class Dyadic:
     def ordered(self) -> tuple[str, ...]:
         return tuple(self.columns)
 
-    def for_table(self) -> Dyadic:
-        return self
-
     def tree(self, cells: Layout) -> hierarchy.Dyadic:
         axes = _axes(cells)
         return hierarchy.Dyadic.over(
@@ -56,12 +53,7 @@ class Dyadic:
         return Nodes(_axes(cells), self.tree(cells))
 
     def factor(self, cells: Layout) -> int:
-        """One node for each combination of levels."""
         return self.tree(cells).factor
-
-    def l2_factor(self, cells: Layout) -> int:
-        """Each of them by one."""
-        return self.factor(cells)
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         return dyadic_counts(counts, self.tree(cells))
@@ -92,12 +84,7 @@ def _axes(cells: Layout) -> tuple[Any, ...]:
 
 
 def dyadic_counts(counts: Counts, tree: hierarchy.Dyadic) -> Counts:
-    """The non-zero nodes of ``tree`` and their counts.
-
-    Args:
-        counts: the table's cells, numbered in mixed radix, the last axis fastest.
-        tree: the public tree over the same axes.
-    """
+    """The non-zero nodes of ``tree`` and their counts; it is over the table's own axes."""
     if tree.cells != counts.size:
         raise UsageError(
             f"the tree stands over {tree.cells} cells, and the table has {counts.size}."
@@ -120,7 +107,7 @@ def dyadic_counts(counts: Counts, tree: hierarchy.Dyadic) -> Counts:
 def _with_ancestors(
     numbers: Integers, values: Integers, axis: DyadicAxis, inner: int, size: int
 ) -> tuple[Integers, Integers]:
-    """Replace one axis's values by its nodes, from the leaves up, adding what falls together."""
+    """Replace one axis's values by its nodes, from the leaves up, and add equal ones."""
     numbers = as_kind(numbers, size)
     outer, code, rest = _split(numbers, axis.length, inner)
     all_numbers, all_values = [], []
@@ -135,7 +122,7 @@ def _with_ancestors(
 
 
 def _split(numbers: Integers, length: int, inner: int) -> tuple[Integers, Integers, Integers]:
-    """Mixed-radix digits around one axis: what stands before it, its own, what follows."""
+    """Mixed-radix digits before, at and after one axis."""
     above, rest = numbers // inner, numbers % inner
     return above // length, above % length, rest
 
@@ -153,7 +140,7 @@ def _split(numbers: Integers, length: int, inner: int) -> tuple[Integers, Intege
 
 @value
 @dataclass(frozen=True)
-class Haar:
+class Haar(Plain):
     """The integer Haar wavelet along one axis."""
 
     name: ClassVar[str] = "haar"
@@ -176,35 +163,20 @@ class Haar:
 
     @property
     def axis(self) -> str:
-        """The axis whose ranges will be asked for."""
         return self.columns[0]
-
-    def for_table(self) -> Haar:
-        return self
 
     def layout(self, cells: Layout) -> Coefficients:
         return Coefficients(_axes(cells), cells.names.index(self.axis))
 
     def factor(self, cells: Layout) -> int:
-        """The total, and one difference on each level."""
         found = self.layout(cells)
         return DyadicAxis(len(found.axes[found.along])).levels + 1
-
-    def l2_factor(self, cells: Layout) -> int:
-        """Each of them by one."""
-        return self.factor(cells)
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         found = self.layout(cells)
         return haar_counts(counts, [len(axis) for axis in found.axes], found.along)
 
-    def tree(self, cells: Layout) -> hierarchy.Dyadic | None:
-        """None: a small difference says nothing about those below it."""
-        return None
-
     def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
-        """The squared weights of the coefficients that a range depends on."""
-
         def along(length: int, taken: int) -> float:
             levels = DyadicAxis(length).levels
             return mean_over_starts(
@@ -220,15 +192,10 @@ class Haar:
 
 
 def haar_counts(counts: Counts, lengths: Sequence[int], axis: int = 0) -> Counts:
-    """The listed coefficients of ``counts``; coefficients not listed are zero.
+    """Coefficients of a table with axes of ``lengths``, along one ``axis``; others are 0.
 
     The axis is padded to 2^k values. Its coefficients are numbered 0 for the total, and j = 1 ..
     2^k − 1 for the difference of node j of a heap whose root is 1 and whose children are 2j, 2j+1.
-
-    Args:
-        counts: the table's cells, numbered in mixed radix, the last axis fastest.
-        lengths: the lengths of the table's axes.
-        axis: which of them is transformed; each combination of the others has its own transform.
     """
     if prod(lengths) != counts.size or not 0 <= axis < len(lengths):
         raise UsageError(

@@ -17,6 +17,7 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.layout import Layout, Numbered
 from crowdtally.curator.bounding.scaling import GRID
 from crowdtally.curator.methods.auto import Design
+from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.request.declare import declare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.row_questions import Scaled
@@ -184,7 +185,8 @@ class Trees:
     def filtered(self, sparse: Sparse) -> Summary:
         """The nodes that pass the κ that S gives, with orphans: the product itself drops them."""
         made = self.nodes.transform.apply(sparse.counts, self.cells)
-        cut = filter_cut(made.size, self.size, self.nodes.law)
+        law = noise_of(self.nodes, self.nodes.price)
+        cut = filter_cut(made.size, self.size, law)
         return filter_summary(made, EPSILON, SystemDraws(), cut=cut)
 
     def noisy(self, summary: Summary) -> NoisyTable:
