@@ -145,8 +145,6 @@ def _from_buckets(buckets: Floats, sketching: Sketching) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class AutoEstimates:
-    """The estimates of one run."""
-
     name: str
     """Of the table: ``items``, or ``cells`` where there are attributes."""
     mean: Floats

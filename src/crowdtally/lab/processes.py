@@ -102,7 +102,6 @@ def answer(run: Run, task: Any) -> Mapping[str, Any]:
 @dataclass(frozen=True)
 class Work:
     what: str
-    """For messages: ``the comparison``."""
     opened: Opened
     given: Any
     """What all tasks share; it is pickled, as the tasks are."""

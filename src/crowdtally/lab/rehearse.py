@@ -79,8 +79,6 @@ def after(method: Method, answers: Sequence[Answer]) -> tuple[Asking, Question]:
 
 
 class Rehearsal:
-    """A request on its records."""
-
     def __init__(
         self,
         request: Request,

@@ -41,7 +41,6 @@ SHAPES: Mapping[str, str] = {
     QUANTITY: "records that count several times",
     ROWS: "rows that are one person each",
 }
-"""What can be audited beside the methods of bounding."""
 OWN = "your request"
 DELTA = Fraction(1, 100)
 """δ of an audited discovery: a smaller one would be seen too rarely to be tested."""

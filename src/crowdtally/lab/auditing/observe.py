@@ -128,6 +128,10 @@ def _table_columns(name: str, tables: Sequence[NoisyTable], most: int) -> Iterat
     ranked = sorted(seen, key=lambda key: (-seen[key], str(key)))[:most]
     for key in sorted(ranked, key=str if isinstance(layout, Listed) else int):
         yield Column(f"{name}[{_label(layout, key)}]", name, key)
+    yield from _whole_columns(name, tables)
+
+
+def _whole_columns(name: str, tables: Sequence[NoisyTable]) -> Iterator[Column]:
     if any(_leaves_out(table) for table in tables):
         read = _of_table(name, lambda table: len(table.values))
         yield Column(f"published cells of {name}", name, read=read)

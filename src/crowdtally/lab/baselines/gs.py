@@ -93,8 +93,6 @@ def width(bound: int, cells: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Each cell is in exactly one group."""
-
     order: NDArray[np.int64]
     """The cells, group after group."""
     starts: NDArray[np.int64]

@@ -93,7 +93,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E
 """Okabe and Ito's, which differ for every kind of eye, without the yellow that fades on white."""
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3), (2, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-"""In the order of the colours."""
 INK = "#222"
 
 
@@ -403,11 +402,7 @@ def _by_epsilon(summaries: Sequence[Summary], facts: Facts, error: Measure) -> P
 def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Picture:
     epsilon = main_epsilon(one.setting.epsilon for one in of_measure(summaries, error))
     numbers = of_measure(summaries, error, epsilon)
-    tried = Counter(one.setting.method for one in numbers)
-    # One bound is M, or the largest to choose from: such a method has no curve.
-    curved = [one for one in numbers if tried[one.setting.method] > 1]
-    flat = [one for one in numbers if tried[one.setting.method] == 1]
-    curved.sort(key=lambda one: one.setting.max_records or 0)
+    curved, flat = _with_curves(numbers)
     caption = (
         f"{capital(error.name)} of the released counts of {TABLES[error.table]} at ε = {epsilon}: "
         "lower is better. To the left more records are cut off, to the right there is more noise."
@@ -431,6 +426,15 @@ def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Pic
         methods=_methods(summaries),
         facts=facts,
     )
+
+
+def _with_curves(numbers: Sequence[Summary]) -> tuple[list[Summary], list[Summary]]:
+    """The numbers of methods with several bounds, by bound, and those of the others."""
+    tried = Counter(one.setting.method for one in numbers)
+    # One bound is M, or the largest to choose from: such a method has no curve.
+    curved = [one for one in numbers if tried[one.setting.method] > 1]
+    flat = [one for one in numbers if tried[one.setting.method] == 1]
+    return sorted(curved, key=lambda one: one.setting.max_records or 0), flat
 
 
 def _by_length(summaries: Sequence[Summary], facts: Facts, lists: Sequence[Measure]) -> Picture:

@@ -111,13 +111,11 @@ class Question:
     """The parameters of a comparison, checked before any record is read."""
 
     epsilons: tuple[Epsilon, ...]
-    """Each whole ε."""
     names: tuple[str, ...] | None
     """The methods; None for every one that can run."""
     bounds: tuple[int, ...] | None
     """The bounds per user; None for the usual ones, up to the first that cuts nobody."""
     runs: Runs
-    """Of each setting."""
     jobs: int
     options: Mapping[str, Any]
     """Fields of methods, beside their names and bounds."""

@@ -104,8 +104,6 @@ Cell = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Shown:
-    """A table of the page."""
-
     caption: str
     heads: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Cell]]]
@@ -124,21 +122,27 @@ def numbers_of(picture: Picture) -> Shown:
 def at_epsilon(summaries: Sequence[Summary], facts: Facts, epsilon: str) -> Iterator[Shown]:
     """For each table of a release, the methods at their best bounds in every measure."""
     here = [one for one in summaries if one.setting.epsilon == epsilon]
-    known = {(one.setting, Measure.of(one)): one for one in here}
     every = measures(here)
     for table in TABLES:
         shown = _usual([one for one in every if one.table == table])
-        if not shown:
-            continue
-        error = error_of(table, every) or shown[0]
-        settings = [one.setting for one in best_of_each(of_measure(here, error), error)]
-        columns = (_column([known.get((one, each)) for one in settings], each) for each in shown)
-        names = [label(setting, facts) for setting in settings]
-        bounds = [(_bound(setting), False) for setting in settings]
-        heads = (f"{one.short} ({one.unit(facts.count)})" for one in shown)
-        caption = f"Counts of {TABLES[table]}: each method at the bound of its smallest"
-        rows = list(zip(names, zip(bounds, *columns, strict=True), strict=True))
-        yield Shown(f"{caption} {error.name}", ("Method", "Bound", *heads), rows)
+        if shown:
+            yield _of_table(here, facts, shown, error_of(table, every) or shown[0])
+
+
+def _of_table(
+    here: Sequence[Summary], facts: Facts, shown: Sequence[Measure], error: Measure
+) -> Shown:
+    known = {(one.setting, Measure.of(one)): one for one in here}
+    settings = [one.setting for one in best_of_each(of_measure(here, error), error)]
+    columns = (_column([known.get((one, each)) for one in settings], each) for each in shown)
+    names = [label(setting, facts) for setting in settings]
+    bounds = [(_bound(setting), False) for setting in settings]
+    heads = ("Method", "Bound", *(f"{one.short} ({one.unit(facts.count)})" for one in shown))
+    rows = list(zip(names, zip(bounds, *columns, strict=True), strict=True))
+    words = (
+        f"Counts of {TABLES[error.table]}: each method at the bound of its smallest {error.name}"
+    )
+    return Shown(words, heads, rows)
 
 
 def _usual(known: Sequence[Measure]) -> list[Measure]:

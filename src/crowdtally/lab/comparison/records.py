@@ -37,8 +37,6 @@ _COLUMNS = ("user", "cell", "id", "quantity")
 
 @dataclass(frozen=True)
 class Held:
-    """The records, within reach of every process."""
-
     folder: Path
     """A private folder, which goes with the comparison."""
     records: Records

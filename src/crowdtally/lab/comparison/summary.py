@@ -59,7 +59,6 @@ class Facts:
     users: int
     """With such a record."""
     items: int
-    """Of the public list."""
     cells: Mapping[str, int]
     """Of each table that was compared, by its name."""
     largest: int
