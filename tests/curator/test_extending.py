@@ -32,11 +32,11 @@ ROWS = pa.table(
 @contextmanager
 def line(registry: Registry, name: str, home: str) -> Iterator[None]:
     """One line more in a registry."""
-    registry._entries[name] = Entry(home, "a toy")
+    registry[name] = Entry(home, "a toy")
     try:
         yield
     finally:
-        del registry._entries[name]
+        del registry[name]
 
 
 def release(folder: Path, **options: Any) -> ct.Release:
@@ -153,7 +153,7 @@ def test_the_help_lists_a_new_line() -> None:
     script = (
         "from crowdtally.curator.transforms import TRANSFORMS as registry\n"
         "from crowdtally.core.registry import Entry\n"
-        "registry._entries['tripled'] = Entry('kit.toys:Tripled', 'a toy')\n"
+        "registry['tripled'] = Entry('kit.toys:Tripled', 'a toy')\n"
         "from crowdtally.cli import app\n"
         "app(['release', '--transform', 'help'])"
     )
