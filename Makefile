@@ -18,13 +18,16 @@ near: $(VENV)/test
 demo: $(VENV)/base
 	$(BIN)/crowdtally demo
 
+BEGAN := $(shell date +%s)
+TAKEN = $$(( $$(date +%s) - $(BEGAN) )) s for make $@ as a whole
+
 # Each run draws the same examples and noise: see tests/kit/repeatable.py.
 test: lint java browser
-	$(PYTEST) -m "not long"
+	@$(PYTEST) -m "not long"; ended=$$?; echo "$(TAKEN)"; exit $$ended
 
 # Each run draws new ones: what it finds is a finding.
 test-all: lint java browser
-	CROWDTALLY_SEARCH=1 $(PYTEST)
+	@CROWDTALLY_SEARCH=1 $(PYTEST); ended=$$?; echo "$(TAKEN)"; exit $$ended
 
 # Every listed mutant must be noticed by its tests: see tests/mutants/README.md.
 mutants: $(VENV)/test
