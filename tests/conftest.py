@@ -45,6 +45,17 @@ repeatable.begin()
 gc.disable()  # until all tests are collected: what they are made of stays
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell each worker where all keep what is made once."""
+    node.workerinput["shared"] = repeatable.new_shared_folder()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if folder := getattr(config, "workerinput", {}).get("shared"):
+        repeatable.share(folder)
+
+
 def pytest_report_header() -> str:
     """Said on success too: what passed today can be repeated."""
     drawn = "drawn anew" if repeatable.is_searching() else "the same in each run"

@@ -23,7 +23,7 @@ from crowdtally.format.contents import check_contents
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import BoundFacts
 from crowdtally.laws.conversion import rho_of
-from kit.auto import adaptive, release_way
+from kit.auto import adaptive, known_way
 from kit.damage import adopt
 
 
@@ -93,8 +93,8 @@ def test_every_row_of_it_is_right(made: Published) -> None:
 
 
 @pytest.mark.parametrize("name", ["rich", "long", "attributes", "sparse", "totals"])
-def test_every_row_of_each_path_is_right(name: str, tmp_path: Path) -> None:
-    made = release_way(tmp_path, name)
+def test_every_row_of_each_path_is_right(name: str) -> None:
+    made = known_way(name)
     assert len(check_release(load(made.folder)).checked) == 2 + len(made.metadata["tables"])
 
 
