@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export SPARK_LOCAL_IP ?= 127.0.0.1
 # Hundreds of processes start in a run: none should compile again what another has compiled.
@@ -18,13 +19,16 @@ near: $(VENV)/test
 demo: $(VENV)/base
 	$(BIN)/crowdtally demo
 
+BEGAN := $(shell date +%s)
+TAKEN = $$(( $$(date +%s) - $(BEGAN) )) s for make $@ as a whole
+
 # Each run draws the same examples and noise: see tests/kit/repeatable.py.
 test: lint java browser
-	$(PYTEST) -m "not long"
+	@$(PYTEST) -m "not long"; ended=$$?; echo "$(TAKEN)"; exit $$ended
 
 # Each run draws new ones: what it finds is a finding.
 test-all: lint java browser
-	CROWDTALLY_SEARCH=1 $(PYTEST)
+	@CROWDTALLY_SEARCH=1 $(PYTEST); ended=$$?; echo "$(TAKEN)"; exit $$ended
 
 # Every listed mutant must be noticed by its tests: see tests/mutants/README.md.
 mutants: $(VENV)/test

@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ APART = "tests/engines/apart/"
 """Tests that start a Spark of their own, or none."""
 _ON_SPARK = re.compile(r"\[spark[-\]]")
 """In a test's name: ``start_engine`` opens Spark, wherever the test stands."""
-_LONGEST = (APART, "tests/system/", "tests/mutants/", "tests/guarantees/", "tests/ledger/")
+_LONGEST = ("tests/system/", "tests/mutants/", "tests/guarantees/", "tests/ledger/")
 """Where files take longest: begun first, so that none is left to one worker in the end."""
 SEED = "CROWDTALLY_MUTANT_SEED"
 """Decides which mutants are tried, and at which of many equal writes processes are killed.
@@ -38,8 +39,21 @@ ROOM = 4 << 30
 """Bytes that temporary folders may need at a time; they are removed as their tests pass."""
 if in_memory := memory(ROOM):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", in_memory)  # where pytest makes them
+    os.environ.setdefault("TMPDIR", in_memory)  # and where all others do
+    tempfile.tempdir = None  # read $TMPDIR anew
 repeatable.begin()
 gc.disable()  # until all tests are collected: what they are made of stays
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell each worker where all keep what is made once."""
+    node.workerinput["shared"] = repeatable.new_shared_folder()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if folder := getattr(config, "workerinput", {}).get("shared"):
+        repeatable.share(folder)
 
 
 def pytest_report_header() -> str:
@@ -62,15 +76,19 @@ def shares_spark(nodeid: str) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark's tests come first, since in one worker they take longest; then other long files."""
+    """Spark's tests come first, since they take longest; then other long files."""
     for item in items:
         if _ON_SPARK.search(item.nodeid) and not _is_quick_on_spark(item):
             item.add_marker(pytest.mark.long)
     if os.environ.get(ONE_CASE):
         items[:] = _without_slow_cases(items)
-    items.sort(
-        key=lambda item: (not shares_spark(item.nodeid), not item.nodeid.startswith(_LONGEST))
-    )
+    items.sort(key=lambda item: _turn(item.nodeid))
+
+
+def _turn(nodeid: str) -> tuple[bool, bool, bool]:
+    """Before the shared Spark come those that would meet it where one process runs all."""
+    apart, shared = nodeid.startswith(APART), shares_spark(nodeid)
+    return not apart, not shared, not nodeid.startswith(_LONGEST)
 
 
 def _without_slow_cases(items: list[pytest.Item]) -> list[pytest.Item]:

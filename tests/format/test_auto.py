@@ -24,7 +24,7 @@ from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import BoundFacts, Manifest
 from crowdtally.format.parse import shaped
 from crowdtally.laws.conversion import rho_of
-from kit.auto import adaptive, release_way
+from kit.auto import adaptive, known_way
 from kit.damage import adopt
 
 
@@ -94,8 +94,8 @@ def test_every_row_of_it_is_right(made: Published) -> None:
 
 
 @pytest.mark.parametrize("name", ["rich", "long", "attributes", "sparse", "totals"])
-def test_every_row_of_each_path_is_right(name: str, tmp_path: Path) -> None:
-    made = release_way(tmp_path, name)
+def test_every_row_of_each_path_is_right(name: str) -> None:
+    made = known_way(name)
     assert len(check_release(load(made.folder)).checked) == 2 + len(made.metadata["tables"])
 
 

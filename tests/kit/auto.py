@@ -25,6 +25,7 @@ from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from kit.draws import Seeded
 from kit.publishing import publish, visits
+from kit.repeatable import made_once
 
 # ---- A release with nearly all tables, from a few records ----------------------------------------
 #
@@ -226,6 +227,11 @@ def release_way(folder: Path, name: str, *, seed: int = 1) -> ct.Release:
             ledger=Ledger.open(folder / "ledger.sqlite", create=True),
         )  # fmt: skip
     return ct.load(folder / name)
+
+
+def known_way(name: str) -> ct.Release:
+    """The same release for all tests of a run, which only read it."""
+    return ct.load(made_once(f"way-{name}", lambda folder: release_way(folder, name).folder))
 
 
 def truth(name: str) -> dict[tuple[Any, ...], int]:

@@ -35,8 +35,8 @@ def floor_ceil(value: Fraction) -> Bracket:
 
 @lru_cache
 def exp_neg(y: Fraction) -> Bracket:
-    """A bracket of e^(−y), y ≥ 0: alternating Taylor sums of y/2^h ≤ 1/2, then h squarings."""
-    halvings = max(0, (2 * y.numerator // y.denominator).bit_length())
+    """A bracket of e^(−y), y ≥ 0: alternating Taylor sums of y/2^h ≤ 1/512, then h squarings."""
+    halvings = (2 * y.numerator // y.denominator).bit_length() + 8  # quicker than more terms
     low_y, high_y = floor_ceil(y / 2**halvings)
     low, high = _taylor(high_y)[0], _taylor(low_y)[1]
     for _ in range(halvings):
@@ -49,7 +49,7 @@ def _taylor(y: int) -> Bracket:
     total, term, n = ONE, ONE, 0
     while term:
         n += 1
-        term = term * y // (n << PLACES)
+        term = (term * y >> PLACES) // n  # rounded down once more, and still the same number
         total += -term if n % 2 else term
     return total - 2 * n - 2, total + 2 * n + 2  # each floored term errs by at most 2 units
 

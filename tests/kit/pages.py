@@ -24,7 +24,7 @@ import crowdtally as ct
 from crowdtally.format import tables
 from crowdtally.reader.server.app import serve
 from crowdtally.web.server import Work
-from kit.auto import adaptive, release_way
+from kit.auto import adaptive, known_way
 from kit.publishing import made, visits
 from kit.stored import PLACES, hamlet, stored
 
@@ -243,7 +243,7 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
             folder, visits(FOUND, "day"), None, name=kind, epsilon=20, delta="1e-6",
             method=ct.Discover(["item", "day"], 1), roles={"contexts": ["day"]},
         )  # fmt: skip
-    return release_way(folder, kind.replace("-", " "))
+    return known_way(kind.replace("-", " "))
 
 
 def all_kinds(folder: Path) -> dict[str, ct.Release]:

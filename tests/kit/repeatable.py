@@ -7,12 +7,18 @@ here reaches a process that a test starts: whatever such a test asserts must hol
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import secrets
+import tempfile
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from itertools import count
+from pathlib import Path
 from random import Random
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -59,6 +65,21 @@ def of_test(name: str) -> None:
     source.system_words()._local = threading.local()  # the keys of the test before are gone
 
 
+@contextmanager
+def _chance_of(name: str) -> Iterator[None]:
+    """Draw inside what belongs to this name, and afterwards go on where the test was."""
+    global _name, _keys, _bits
+    words, test = source.system_words(), (_name, _keys, _bits)
+    held, state = words._local, random.getstate()
+    of_test(name)
+    try:
+        yield
+    finally:
+        _name, _keys, _bits = test
+        words._local = held
+        random.setstate(state)
+
+
 class _Stream(source._Stream):
     """Words under a key that the test's name and the number of keys before it decide."""
 
@@ -85,3 +106,42 @@ def memory(room: int = 0) -> str | None:
     found = os.statvfs(_PLACE)
     is_roomy = found.f_bavail * found.f_frsize >= room and not found.f_flag & os.ST_NOEXEC
     return _PLACE if is_roomy or not room else None
+
+
+# What many tests read is made once for all workers of a run, by whichever needs it first.
+
+_SHARED: list[str] = []
+"""The folder that the run's workers share; a process by itself makes one of its own."""
+
+
+def share(folder: str) -> None:
+    """Keep there what is made once. Said by the run to its own workers alone: a process that a
+    test starts may run other code, such as a mutant's."""
+    _SHARED[:] = [folder]
+
+
+@cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="crowdtally-shared-", dir=memory(1 << 30))
+
+
+def new_shared_folder() -> str:
+    """Which goes when this process ends."""
+    return _own_folder().name
+
+
+def made_once(name: str, make: Callable[[Path], Path]) -> Path:
+    """What ``make`` makes in a folder of this name, and says where; others only read it.
+
+    Its noise follows from the name, whichever test asks first.
+    """
+    folder = Path(_SHARED[0] if _SHARED else new_shared_folder()) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        where = folder / "where"
+        if not where.exists():
+            with _chance_of(name):
+                made = make(folder)
+            where.write_text(str(made))
+        return Path(where.read_text())

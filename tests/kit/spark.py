@@ -60,8 +60,15 @@ def need_spark() -> None:
 
 
 def engine_beside(session: Any) -> SparkEngine:
-    """An engine in a session of its own on a running Spark."""
-    return SparkEngine(spark_session._beside(session, None, {}))
+    """An engine in a session of its own on a running Spark.
+
+    With the settings that every session is asked for; that they are taken, and that Spark works, is
+    not tried out once more for each test.
+    """
+    own = session.newSession()
+    for name, value in spark_session.REQUIRED.items():
+        own.conf.set(name, value)
+    return SparkEngine(spark_session.Joined(own, is_local=True, leave=lambda: None))
 
 
 def executors() -> list[psutil.Process]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -19,6 +18,7 @@ from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from kit.draws import Seeded, SilentDraws
 from kit.publishing import made, publish, visits
+from kit.repeatable import made_once
 
 # ---- A few visits to three places on two days, released: what tests of a release's folder
 #      share
@@ -139,16 +139,20 @@ _ROLES = ("user", "item", "contexts", "attributes", "record_id", "user_per_row",
 @cache
 def stored(name: str) -> Path:
     """The folder of the release of this name; whoever changes it changes a copy."""
+    return made_once(f"stored-{name}", lambda folder: _made(folder, name))
+
+
+def _made(folder: Path, name: str) -> Path:
     options = dict(OPTIONS[name])
     roles = {role: options.pop(role) for role in _ROLES if role in options}
     seed = crc32(name.encode())
     with mock.patch.object(secrets, "randbits", Random(seed).getrandbits):
         publish(
             make_request(ct.read(_records(), **roles), _domain(name, roles, options), **options),
-            name, _folder() / name, draws=SystemDraws(Seeded(seed)), tell=lambda _: None,
-            ledger=Ledger.open(_folder() / f"{name}.sqlite", create=True),
+            name, folder / name, draws=SystemDraws(Seeded(seed)), tell=lambda _: None,
+            ledger=Ledger.open(folder / "ledger.sqlite", create=True),
         )  # fmt: skip
-    return _folder() / name
+    return folder / name
 
 
 def _domain(name: str, roles: dict[str, Any], options: dict[str, Any]) -> ct.Domain | None:
@@ -161,14 +165,6 @@ def _domain(name: str, roles: dict[str, Any], options: dict[str, Any]) -> ct.Dom
     if name == "long-list":
         return ct.Domain(MANY, contexts, item=item)
     return ct.Domain(sorted(LISTS[item]) if item == "movie" else LISTS[item], contexts, item=item)
-
-
-@cache
-def _folder() -> Path:
-    return Path(_temporary.name)
-
-
-_temporary = tempfile.TemporaryDirectory(prefix="crowdtally-stored-")
 
 
 @cache

@@ -105,18 +105,48 @@ def problem(mutant: Mutant, root: Path) -> str | None:
     path = root / mutant.file
     if not path.is_file():
         return f"there is no file {mutant.file}"
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     if mutant.old == mutant.new:
         return "old and new are the same"
     if text.count(mutant.old) != 1:
         return f"old occurs {text.count(mutant.old)} times in {mutant.file}, not once"
-    if path.suffix == ".py" and not _compiles(mutant.applied(text)):
+    if path.suffix == ".py" and not _compiles(mutant, path):
         return "with the mutant the file does not compile"
     unknown = [test for test in mutant.tests if not _exists(test, root)]
     return f"there is no test {unknown[0]}" if unknown else None
 
 
-def _compiles(text: str) -> bool:
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _compiles(mutant: Mutant, path: Path) -> bool:
+    """Whether the file compiles with the mutant; the statements that it changes do nearly always.
+
+    Where they do, so does the file: each of the others is a statement of its own.
+    """
+    text = _text(path)
+    before, _, after = text.partition(mutant.old)
+    first, last = before.count("\n") + 1, text.count("\n") + 1 - after.count("\n")
+    starts = [line for line in _statements(path) if line <= first]
+    ends = [line for line in _statements(path) if line > last]
+    lines = mutant.applied(text).splitlines(keepends=True)
+    below = len(text.splitlines()) - min(ends) + 1 if ends else 0
+    changed = "".join(lines[max(starts, default=1) - 1 : len(lines) - below])
+    return any(map(_is_python, (changed, mutant.applied(text))))
+
+
+@cache
+def _statements(path: Path) -> tuple[int, ...]:
+    """The lines in which the statements of a file begin, those inside others left out."""
+    return tuple(
+        min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+        for node in ast.parse(_text(path)).body
+    )
+
+
+def _is_python(text: str) -> bool:
     try:
         compile(text, "mutant", "exec")
     except SyntaxError:

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from math import hypot
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import crowdtally as ct
 from crowdtally.format import load
 from crowdtally.reader.changes.measured import of_auto
 from crowdtally.reader.estimates.estimator import ReleaseView
-from kit.auto import AGES, FAVOURITES, SEXES, SPARSE, WAYS, release_way, truth
+from kit.auto import AGES, FAVOURITES, SEXES, SPARSE, WAYS, known_way, release_way, truth
 from kit.command import crowdtally
 
 Way = Callable[[str], ct.Release]
@@ -37,20 +38,8 @@ ITEMS = [name for name in WAYS if name not in ("top in contexts", "attributes", 
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("auto")
-
-
-@pytest.fixture(scope="module")
-def way(folder: Path) -> Way:
-    made: dict[str, ct.Release] = {}
-
-    def release(name: str) -> ct.Release:
-        if name not in made:
-            made[name] = release_way(folder, name)
-        return made[name]
-
-    return release
+def way() -> Way:
+    return cache(known_way)
 
 
 def of_items(name: str) -> dict[Any, int]:
@@ -353,21 +342,21 @@ def answers(folder: Path) -> str:
 
 
 def test_answers_follow_from_the_release_alone(
-    way: Way, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ledger and all else deleted; another folder; no cache, a new one, and a full one."""
     for name in ("sparse", "by user"):
-        way(name)
-        shutil.copytree(folder / name, tmp_path / "else where" / name)
-    before = answers(folder)
+        for place in ("here", "else where"):
+            shutil.copytree(way(name).folder, tmp_path / place / name)
+    before = answers(tmp_path / "here")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CROWDTALLY_LEDGER", str(tmp_path / "none.sqlite"))
-    for cache in ("", str(tmp_path / "cache"), str(tmp_path / "cache")):
-        monkeypatch.setenv("CROWDTALLY_CACHE", cache)
+    for kept in ("", str(tmp_path / "cache"), str(tmp_path / "cache")):
+        monkeypatch.setenv("CROWDTALLY_CACHE", kept)
         assert answers(Path("else where")) == before
     assert os.listdir(tmp_path / "cache")
     assert sorted(os.listdir(tmp_path / "else where" / "sparse")) == sorted(
-        os.listdir(folder / "sparse")
+        os.listdir(way("sparse").folder)
     )
 
 
@@ -423,8 +412,8 @@ def test_what_changed_in_a_context_is_found(tmp_path: Path) -> None:
     assert not len(ct.changes(one, two, day="wet"))
 
 
-def test_short_rows_are_compared_too(tmp_path: Path) -> None:
-    release = release_way(tmp_path, "rich")
+def test_short_rows_are_compared_too() -> None:
+    release = known_way("rich")
     found = release.view.auto
     assert found is not None
     facts, estimates = found
@@ -439,9 +428,9 @@ def test_short_rows_are_compared_too(tmp_path: Path) -> None:
     assert measured.noise_variance == pytest.approx(variance, rel=1e-6)
 
 
-def test_rough_releases_show_no_change(tmp_path: Path) -> None:
+def test_rough_releases_show_no_change() -> None:
     """Where nothing says what bounding left out, all of an item may have been."""
-    release = release_way(tmp_path, "long")
+    release = known_way("long")
     found = release.view.auto
     assert found is not None
     facts, estimates = found

@@ -23,7 +23,7 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.format import Published, load
 from crowdtally.reader.describe import protection
 from crowdtally.reader.describe.description import Description, describe
-from kit.auto import adaptive, release_way
+from kit.auto import adaptive, known_way
 from kit.stored import NAMES, hamlet, stored
 
 # ---- A release in plain words: every kind of release, every statement that depends on it ---------
@@ -316,8 +316,8 @@ def described_of_auto(folder: Path) -> Description:
 
 
 @pytest.fixture(scope="module")
-def plain(folder: Path) -> Description:
-    return describe(load(release_way(folder, "rich").folder))
+def plain() -> Description:
+    return describe(load(known_way("rich").folder))
 
 
 def said(found: Description, section: str) -> list[str]:
@@ -402,8 +402,8 @@ def test_what_estimates_assume(
     assert "Most rows were counted whole." in simple
     assert "'day'" not in simple
     assert "'total'" not in simple
-    totals = "\n".join(said(describe(load(release_way(folder, "totals").folder)), "not_covered"))
+    totals = "\n".join(said(describe(load(known_way("totals").folder)), "not_covered"))
     assert "Only the totals of contexts were measured there" in totals
-    short = "\n".join(said(describe(load(release_way(folder, "short").folder)), "not_covered"))
+    short = "\n".join(said(describe(load(known_way("short").folder)), "not_covered"))
     assert "Nearly all rows are short" in short
     assert "lean towards" not in short

@@ -20,7 +20,7 @@ from crowdtally.reader.report.charts import heat_figure, top_figure
 from crowdtally.reader.report.facts import SCHEMA, Facts, facts_of
 from crowdtally.reader.report.page import page
 from crowdtally.web import pages
-from kit.auto import adaptive, release_way
+from kit.auto import adaptive, known_way
 from kit.stored import stored
 
 # ---- The facts of a report are those of the release, for every kind of it ------------------------
@@ -126,12 +126,12 @@ def test_steps_of_auto_are_numbered_with_their_share_and_why(auto: Facts) -> Non
     assert "<td>the same</td>" in page(auto).replace(' class="number"', "")
 
 
-def test_the_error_by_bounding_is_told_where_it_can_be_known(auto: Facts, folder: Path) -> None:
+def test_the_error_by_bounding_is_told_where_it_can_be_known(auto: Facts) -> None:
     said = {one.name: one.bounding for one in auto.tables}
     assert said["sizes"] == said["pilot_short"] == "none: nothing was cut"
     assert "scal" in said["items"]
     assert "scal" in said["total"]
-    head = {one.name: one for one in release_way(folder, "long users").report_facts().tables}
+    head = {one.name: one for one in known_way("long users").report_facts().tables}
     assert head["head"].bounding == "none: nothing was cut"
     named = {one.name: one for one in ct.load(stored("sra-items")).report_facts().tables}
     assert "cannot be known from this release" in named["items"].bounding
@@ -139,8 +139,8 @@ def test_the_error_by_bounding_is_told_where_it_can_be_known(auto: Facts, folder
     assert {one.bounding for one in rows.tables} == {"none: nothing was cut"}
 
 
-def test_lists_in_contexts_alone(folder: Path) -> None:
-    release = release_way(folder, "top in contexts")
+def test_lists_in_contexts_alone() -> None:
+    release = known_way("top in contexts")
     facts = release.report_facts()
     assert facts.top is None
     assert [dict(one.context) for one in facts.tops] == [{"sex": "f"}, {"sex": "m"}]

@@ -29,7 +29,7 @@ from crowdtally.reader.site import site as places
 from crowdtally.reader.site.pages import overview_page
 from crowdtally.reader.site.site import Site, copy_release, new_folder
 from crowdtally.web.pages import grouped
-from kit.auto import adaptive, release_way
+from kit.auto import adaptive, known_way
 from kit.command import crowdtally
 from kit.pages import broken_links, pages_of, parsed, reached
 from kit.publishing import made, visits
@@ -61,7 +61,7 @@ def release_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ct.R
         if kind == "auto":
             return ct.load(adaptive(folder, method=ct.Auto("recommend")))
         if kind == "top in contexts":
-            return release_way(folder, kind)
+            return known_way(kind)
         return ct.load(stored(kind))
 
     return cache(made_of)
@@ -142,7 +142,7 @@ def test_lists_are_the_answers_of_the_release(
 
 def test_a_list_goes_on_without_chances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crowdtally.reader.site.pages.LISTED", 25)
-    release = release_way(tmp_path, "top")  # 8 items alone
+    release = known_way("top")  # 8 items alone
     few = release.export(site=tmp_path / "few")
     assert "ranked, and the first" not in parsed(few / "top.html").text
     cells = {(f"item {number}", "-"): 60 - number for number in range(30)}

@@ -65,14 +65,15 @@ def made(source, name, engine, **options):
     known = done.id.encode()  # which is drawn anew, and stands in each footer
     return {p.name: p.read_bytes().replace(known, b"") for p in done.folder.glob("*.parquet")}
 
-for number, options in enumerate([
-    dict(method=ct.SRA(500), count="users"),
-    dict(method=ct.HPA(500, popularity_records=500)),
-    dict(method=ct.DPSense(2), count="users"),
-]):
-    here = made(folder / "r.parquet", f"here{number}", "duckdb", **options)
-    there = made(folder / "r.parquet", f"there{number}", url, **options)
-    assert here == there, options
+rules = {
+    "sra": dict(method=ct.SRA(500), count="users"),
+    "hpa": dict(method=ct.HPA(500, popularity_records=500)),
+    "dpsense": dict(method=ct.DPSense(2), count="users"),
+}
+for rule in sys.argv[3:]:
+    here = made(folder / "r.parquet", f"here-{rule}", "duckdb", **rules[rule])
+    there = made(folder / "r.parquet", f"there-{rule}", url, **rules[rule])
+    assert here == there, rule
 
 from pyspark.sql.connect.session import SparkSession
 from pyspark import SparkContext
@@ -106,7 +107,12 @@ print("done")
 '''
 
 
-def test_releases_through_a_server(connect_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "rules", [("sra",), pytest.param(("hpa", "dpsense"), marks=pytest.mark.long)], ids=" ".join
+)
+def test_releases_through_a_server(
+    rules: tuple[str, ...], connect_url: str, tmp_path: Path
+) -> None:
     """In a process of its own, so that no driver of another test can help."""
     users = [str(number % 40) for number in range(600)]
     items = [number * number % 20 for number in range(600)]
@@ -116,7 +122,7 @@ def test_releases_through_a_server(connect_url: str, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("user,g\n" + "\n".join(lines) + "\n")
     tests = Path(__file__).parents[2]
     ended = subprocess.run(
-        [sys.executable, "-c", SCRIPT, connect_url, tmp_path],
+        [sys.executable, "-c", SCRIPT, connect_url, tmp_path, *rules],
         capture_output=True, text=True, env={"PYTHONPATH": str(tests), "PATH": ""}, timeout=1000,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-2000:]

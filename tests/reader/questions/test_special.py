@@ -17,7 +17,7 @@ from crowdtally.inference.lifts import Seen, found_lifts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.questions.special import are_told
 from crowdtally.reader.release import Release
-from kit.auto import release_way, truth
+from kit.auto import known_way, truth
 from kit.draws import Seeded
 from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, in_form, opened, write
 
@@ -206,9 +206,9 @@ def test_a_rare_item_that_is_often_there_is_told() -> None:
     ("name", "context"),
     [("short", {"day": "dry"}), ("rich in contexts", {"day": "wet"}), ("totals", {"day": "dry"})],
 )
-def test_releases_of_auto(name: str, context: dict[str, str], tmp_path: Path) -> None:
+def test_releases_of_auto(name: str, context: dict[str, str]) -> None:
     """What was measured of contexts is used; where nothing was, nothing is special."""
-    made = release_way(tmp_path, name)
+    made = known_way(name)
     found = made.recommend(12, by="special", **context)
     if name == "totals":
         assert len(found) == 0
@@ -233,8 +233,8 @@ def test_releases_of_auto(name: str, context: dict[str, str], tmp_path: Path) ->
         )
 
 
-def test_top_items_alone_say_what_is_popular(tmp_path: Path) -> None:
-    made = release_way(tmp_path, "top in contexts")
+def test_top_items_alone_say_what_is_popular() -> None:
+    made = known_way("top in contexts")
     first = made.recommend(3, sex="f")
     assert [row.item for row in made.recommend(2, sex="f", without=[first[0].item])] == [
         row.item for row in first[1:]
