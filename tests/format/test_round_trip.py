@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -189,3 +190,10 @@ def test_what_is_read_is_written_again_to_the_byte(
     raw = (made_once(kind) / "release.json").read_bytes()
     manifest = shaped(json_object(raw, ct.InputError), Manifest, ct.InputError)
     assert sealed(written(manifest)) == raw
+
+
+def test_a_summary_says_its_rule_before_its_price(made_once: Callable[[str], Path]) -> None:
+    for kind, is_first in (("filter", True), ("plain", False)):
+        facts = json.loads((made_once(kind) / "release.json").read_text("utf-8"))
+        names = list(facts["tables"][1])
+        assert (names.index("publishing") < names.index("epsilon")) == is_first
