@@ -247,9 +247,12 @@ def test_each_policy_allows_the_one_script_and_nothing_else(site_of: Made) -> No
 
 
 def test_only_a_lift_above_1_is_special(release_of: Callable[[str], ct.Release]) -> None:
-    found = release_of("auto").recommend(1, by="special", day="Mon")
+    found = release_of("auto").recommend(1, day="Mon")
     lifts = {"less": 0.9, "the same": 1.0, "more": 1.01}
-    rows = [replace(found[0], item=item, lift=lift) for item, lift in lifts.items()]
+    rows = [
+        replace(found[0], item=item, lift=lift, lift_low=lift, lift_high=lift, chance_special=0.5)
+        for item, lift in lifts.items()
+    ]
     shown = special_numbers(replace(found, rows=tuple(rows)), str, "day = Mon")
     assert shown is not None
     assert [row[0] for row in shown.rows] == ["more"]
