@@ -62,7 +62,7 @@ STORED = (
 )  # fmt: skip
 """Kinds that many tests share."""
 MADE = (
-    "auto", "split-head", "top", "top-in-contexts", "attributes", "labels", "hostile",
+    "auto", "by-user", "top", "top-in-contexts", "attributes", "labels", "hostile",
     "found-cells",
 )  # fmt: skip
 """Kinds that are made here."""

@@ -167,7 +167,7 @@ def table_of(facts: dict[str, Any], scale: Fraction, cells: int) -> TableFacts:
     law = DiscreteLaplace(scale)
     noise = {"std": law.std(), "interval_level": show(INTERVAL_LEVEL), "interval_half_width": 0}
     named = {"name": "cells", "file": "cells.parquet", "columns": ["a"], "cells": cells}
-    named |= {"rows": cells, "sha256": "0" * 64}
+    named |= {"rows": cells, "sha256": "0" * 64, "transform": {"kind": "none", "ordered": []}}
     values = PublicList(name="a", kind="integer", length=cells, values=range(cells))
     facts = named | facts | {"noise": law.to_json() | noise}
     return shaped(facts, TableFacts, InputError).over(PublicDomain(attributes=(values,)))

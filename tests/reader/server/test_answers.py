@@ -32,16 +32,16 @@ CASES: list[tuple[str, str, dict[str, Any], Ask]] = [
     ("auto", "top", {"k": 3, "context": "day=Mon"}, lambda r: r.top(3, day="Mon")),
     ("auto", "top", {"context": ["day=Mon", "day=Sun"]}, lambda r: r.top(10, day=["Mon", "Sun"])),
     ("auto", "top", {"raw": "yes", "k": 1000}, lambda r: r.top(1000, raw=True)),
-    ("split-head", "top", {"k": 100, "context": "sex=f"}, lambda r: r.top(100, sex="f")),
+    ("by-user", "top", {"k": 100, "context": "sex=f"}, lambda r: r.top(100, sex="f")),
     ("labels", "top", {"context": "day=Tue", "raw": "no"}, lambda r: r.top(10, day="Tue")),
     ("top", "top", {"k": 5}, lambda r: r.top(5)),
     ("top-in-contexts", "top", {"context": "sex=m"}, lambda r: r.top(10, sex="m")),
     ("filter-one", "top", {"k": 7}, lambda r: r.top(7)),
     ("discovered", "top", {}, lambda r: r.top()),
     ("auto", "recommend", {"k": 2}, lambda r: r.recommend(2)),
-    ("split-head", "recommend", {"by": "special", "context": "sex=f"},
+    ("by-user", "recommend", {"by": "special", "context": "sex=f"},
      lambda r: r.recommend(by="special", sex="f")),
-    ("split-head", "recommend", {"without": ["1", "2"], "context": "sex=m"},
+    ("by-user", "recommend", {"without": ["1", "2"], "context": "sex=m"},
      lambda r: r.recommend(without=[1, 2], sex="m")),
     ("labels", "recommend", {"without": "zoo", "raw": "yes"},
      lambda r: r.recommend(without="zoo", raw=True)),
@@ -130,7 +130,7 @@ def test_what_cannot_be_compared_says_why_and_shows_both(server: Served) -> None
     assert same.status == 400
     assert "the same release" in same.text
     assert "Side by side" in same.text
-    other = server.ask("/compare.json", earlier="auto", later="split-head")
+    other = server.ask("/compare.json", earlier="auto", later="by-user")
     assert (other.status, "two domains" in other.json["detail"]) == (400, True)
 
 

@@ -250,7 +250,7 @@ def test_letters_of_many_scripts_fold() -> None:
 def test_numbers_kept_for_one_reader_are_not_anothers(server: Served) -> None:
     plain = re.compile(r"(?<=\d)[.,\u202f’](?=\d)")
     for path in ("item?item=0", "map", "", "top", "report", "sum", "recommend"):
-        texts = [server.ask(f"/r/split-head/{path}", headers={"Accept-Language": one}).text
+        texts = [server.ask(f"/r/by-user/{path}", headers={"Accept-Language": one}).text
                  for one in ("de", "en", "fr", "de")]  # fmt: skip
         assert texts[0] == texts[3], path
         assert plain.sub("", texts[0]) == plain.sub("", texts[1]), path

@@ -150,14 +150,14 @@ def test_labels_name_items(server: Served) -> None:
 
 def test_a_number_is_written_as_its_reader_does(server: Served) -> None:
     def first(language: str) -> str:
-        text = server.ask("/r/split-head/top", headers={"Accept-Language": language}).text
+        text = server.ask("/r/by-user/top", headers={"Accept-Language": language}).text
         return unescape(re.findall(r"</th><td>1</td><td>([^<]+)</td>", text)[0])
 
     german, english = first("de"), first("en-US")
     assert german.replace(".", "") == english.replace(",", "")
     assert re.fullmatch(r"\d{1,3}(\.\d{3})+", german)
     garbage = {"Accept-Language": "../../x;q=nan,\xff"}
-    assert server.ask("/r/split-head/top", headers=garbage).status == 200
+    assert server.ask("/r/by-user/top", headers=garbage).status == 200
 
 
 def test_head_is_get_without_the_page(server: Served) -> None:
