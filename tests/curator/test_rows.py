@@ -170,10 +170,8 @@ def test_a_record_counts_as_often_as_its_quantity_says(engine: DuckDBEngine) -> 
     held = held_rows(engine, table, REPEATS, quantity="times", max_quantity=10**6)
     assert held.users == {10**6 + 7: 1}
     whole, few = counted(held, [Scaled(10**4), Whole(50)], [3, 1])
-    length = 10**6 + 7
-    assert whole.dense().tolist() == [
-        sum(GRID * 10**4 * x // length for x in (3, 4)), GRID * 10**4 * 10**6 // length, 0,
-    ]  # fmt: skip
+    weight = GRID * 10**4 // (10**6 + 7)
+    assert whole.dense().tolist() == [7 * weight, 10**6 * weight, 0]
     assert few.dense().tolist() == [50]
 
 
@@ -186,10 +184,11 @@ def test_the_largest_records_stay_within_64_bits(engine: DuckDBEngine) -> None:
     assert held.users == {3 * LARGEST_AMOUNT: 1}
     measures = [Scaled(LARGEST_BOUND), Inside((0, 2), LARGEST_BOUND)]
     whole, cut = counted(held, measures, [3, 2])
-    assert whole.dense().tolist() == [GRID * LARGEST_BOUND // 3] * 3
-    assert cut.dense().tolist() == [GRID * LARGEST_BOUND // 2] * 2
+    amount, whole_row = LARGEST_AMOUNT, GRID * LARGEST_BOUND
+    assert whole.dense().tolist() == [amount * (whole_row // (3 * amount))] * 3
+    assert cut.dense().tolist() == [amount * (whole_row // (2 * amount))] * 2
     assert max(BOUNDS) <= LARGEST_BOUND
-    assert GRID * LARGEST_BOUND * LARGEST_AMOUNT < 2**63
+    assert GRID * LARGEST_AMOUNT < 2**63
 
 
 def test_sums_of_cells_are_held_where_they_would_wrap_round() -> None:

@@ -240,4 +240,4 @@ def _root(length: int, to: int) -> int:
 
 
 def _weight(amount: int, length: int, to: int) -> int:
-    return GRID * amount if length <= to else GRID * to * amount // length
+    return amount * (GRID if length <= to else GRID * to // length)

@@ -89,7 +89,9 @@ def test_killed_at_random_moments(kills: int) -> None:
     found = kill_at_random(kills, seed=1)
     assert found["failures"] == []
     assert found["releases"] > kills / 4, "the children must get to release between the kills"
-    assert found["again"].get("drawing", 0) + found["again"]["reserved"] > kills / 40, found["again"]
+    assert found["again"].get("drawing", 0) + found["again"]["reserved"] > kills / 40, found[
+        "again"
+    ]
 
 
 def test_a_rename_before_the_mark_is_caught() -> None:

@@ -24,7 +24,6 @@ from crowdtally.records.engine import (
     Rows,
     constant,
     countable,
-    either,
     grouped,
     held_sum,
     in_64_bits,
@@ -86,9 +85,13 @@ def hold_rows(engine: Engine, prepared: Prepared, rows: kinds.UserRows, key: int
     if width > 1 and (rows.per_user or not rows.repeats):
         records = engine.materialise(records, f"kept_{key}")
     lengths = engine.materialise(_lengths(records), f"lengths_{key}")
-    found = engine.arrays(lengths.group_by("length").agg(users=lengths.count()))
-    users = dict(zip(found["length"].tolist(), found["users"].tolist(), strict=True))
+    users = _by_length(engine, lengths)
     return Held(engine, records, lengths, users, dropped_in(engine, every), prepared, rows, key)
+
+
+def _by_length(engine: Engine, lengths: Rows) -> dict[int, int]:
+    found = engine.arrays(lengths.group_by("length").agg(users=lengths.count()))
+    return dict(zip(found["length"].tolist(), found["users"].tolist(), strict=True))
 
 
 def _lengths(records: Rows) -> Rows:
@@ -163,17 +166,13 @@ def _sums(held: Held, measures: Sequence[kinds.Scaled]) -> dict[kinds.Scaled, Ce
     Sums of cells are added up to items and contexts here: a user's share of them is added up
     exactly as her records would be.
     """
-    joined = held.records.inner_join(_with_roots(held, measures), "user")
-    cell, width = joined.cell, held.width
+    records, width = held.records, held.width
     if width > 1 and all(one.over == "items" for one in measures):
-        cell, width = (joined.cell // width).cast("int64"), 1
-    classes = dict.fromkeys(map(_class, measures))
-    weights = {one: f"weight_{place}" for place, one in enumerate(classes)}
-    each = joined.select(cell=cell, **{name: _weight(joined, one) for one, name in weights.items()})
-    sums = each.group_by("cell").agg(**{name: held_sum(each[name]) for name in weights.values()})
-    columns, domain = held.engine.columns(sums), held.prepared.domain
-    by_class = {one: cells_of(columns, name, domain) for one, name in weights.items()}
-    return {one: _over(by_class[_class(one)], one.over, width) for one in measures}
+        records, width = records.mutate(cell=(records.cell // width).cast("int64")), 1
+    classes = list(dict.fromkeys(map(_class, measures)))
+    weights = _weights(held, held.lengths, held.users, classes, "all")
+    sums = dict(zip(classes, _weighed(held, records, weights, len(classes)), strict=True))
+    return {one: _over(sums[_class(one)], one.over, width) for one in measures}
 
 
 def _over(cells: Cells, over: str, width: int) -> Cells:
@@ -188,48 +187,46 @@ def _class(one: kinds.Scaled) -> kinds.Scaled:
     return replace(one, over="items")
 
 
-def _with_roots(held: Held, measures: Sequence[kinds.Scaled]) -> Rows:
-    """The lengths, and beside each what a record of such a row weighs by norm.
+def weight(length: int, one: kinds.Scaled) -> int:
+    """What each record of a row weighs, in units; 0 outside the class.
 
-    SQL has no exact root: Python's whole numbers make one for each length that there is.
-    """
-    bounds = sorted({one.to for one in measures if one.by_norm})
-    if not bounds:
-        return held.lengths
-    lengths = sorted(held.users)
-    columns = {_root(to): [root_weight(length, to) for length in lengths] for to in bounds}
-    arrays = {
-        name: np.array(of, dtype=np.int64) for name, of in (columns | {"length": lengths}).items()
-    }
-    name = f"roots_{held.key}_{'_'.join(map(str, bounds))}"
-    return held.lengths.inner_join(held.engine.load(name, arrays), "length")
-
-
-def root_weight(length: int, to: int) -> int:
-    """What each of so many ones weighs where their squares are scaled to ``to``, in units.
-
-    >>> root_weight(3, 3) == GRID, root_weight(400, 100) == GRID // 2
+    >>> weight(3, kinds.Scaled(3)) == GRID, weight(3, kinds.Scaled(1)) == GRID // 3
     (True, True)
+    >>> weight(400, kinds.Scaled(100, by_norm=True)) == GRID // 2
+    True
     """
-    return GRID if length <= to else isqrt(GRID**2 * to // length)
+    if length <= one.above or (one.only_to is not None and length > one.only_to):
+        return 0
+    if length <= one.to:
+        return GRID
+    return isqrt(GRID**2 * one.to // length) if one.by_norm else GRID * one.to // length
 
 
-def _root(to: int) -> str:
-    return f"root_{to}"
+def _weights(
+    held: Held, lengths: Rows, users: Mapping[int, int], measures: Sequence[kinds.Scaled], name: str
+) -> Rows:
+    """(user, weight_0, …): what a record of each user weighs for each measure.
+
+    It follows from the length of her row alone, so Python's whole numbers make it once for each
+    length; SQL has neither an exact root nor time to divide for each record.
+    """
+    known = list(users)
+    columns = {
+        f"weight_{place}": np.array([weight(length, one) for length in known], dtype=np.int64)
+        for place, one in enumerate(measures)
+    }
+    columns["length"] = np.array(known, dtype=np.int64)
+    table = held.engine.load(f"weights_{held.key}_{name}", columns)
+    return lengths.inner_join(table, "length").drop("length")
 
 
-def _weight(joined: Rows, one: kinds.Scaled) -> Column:
-    """What a record weighs in units, ⌊g·to·x/R⌋, or g·x where R ≤ to; 0 outside the class."""
-    if one.by_norm:
-        weight = joined[_root(one.to)]
-    else:
-        scaled = (joined.amount * (GRID * one.to) // joined.length).cast("int64")
-        weight = either(joined.length <= one.to, (joined.amount * GRID).cast("int64"), scaled)
-    if one.above:
-        weight = either(joined.length > one.above, weight, constant(0))
-    if one.only_to is not None:
-        weight = either(joined.length <= one.only_to, weight, constant(0))
-    return weight
+def _weighed(held: Held, records: Rows, weights: Rows, measures: int) -> list[Cells]:
+    """The sum of weights in each cell, for each measure."""
+    joined, names = records.inner_join(weights, "user"), [f"weight_{n}" for n in range(measures)]
+    each = joined.select("cell", **{name: joined.amount * joined[name] for name in names})
+    sums = each.group_by("cell").agg(**{name: held_sum(each[name]) for name in names})
+    columns = held.engine.columns(sums)
+    return [cells_of(columns, name, held.prepared.domain) for name in names]
 
 
 def _folded(cells: Cells, numbers: NDArray[Any]) -> Cells:
@@ -242,11 +239,13 @@ def _folded(cells: Cells, numbers: NDArray[Any]) -> Cells:
 
 def _inside(held: Held, measure: kinds.Inside) -> Cells:
     """Rows cut to the places, each divided by what was cut out of it."""
-    cut = held.engine.materialise(_cut(held, measure.places), f"cut_{held.key}")
-    joined = cut.inner_join(_lengths(cut), "user")
-    each = joined.select("cell", weight=_weight(joined, kinds.Scaled(measure.to)))
-    sums = each.group_by("cell").agg(weight=held_sum(each.weight))
-    return cells_of(held.engine.columns(sums), "weight", held.prepared.domain)
+    engine, named = held.engine, f"{held.key}_{len(measure.places)}"
+    cut = engine.materialise(_cut(held, measure.places), f"cut_{named}")
+    lengths = engine.materialise(_lengths(cut), f"cut_lengths_{named}")
+    users = _by_length(engine, lengths)
+    weights = _weights(held, lengths, users, [kinds.Scaled(measure.to)], "cut")
+    (cells,) = _weighed(held, cut, weights, 1)
+    return cells
 
 
 def _users_inside(held: Held, measure: kinds.UsersInside, size: int) -> Memberships:
