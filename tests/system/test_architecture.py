@@ -12,9 +12,14 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.reader import tables
+from crowdtally.reader.questions import top
 from crowdtally.records.duckdb import DuckDBEngine
+from kit.pages import serving
+from kit.stored import stored
 
 ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src" / "crowdtally"
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 MOST_CALLS = 8
 IMPORT = ast.Import | ast.ImportFrom
@@ -55,6 +60,55 @@ def test_few_calls_lead_to_where_a_record_is_kept(
     assert [line.split()[0] for line in printed[1].splitlines()] == trace
 
 
+def stack() -> list[str]:
+    """The calls of Crowdtally that led here, from the first one on."""
+    frames = ((Path(frame.filename), frame.function) for frame in reversed(inspect.stack()))
+    return [
+        f"{path.parent.name}/{path.stem}.{function}"
+        for path, function in frames
+        if path.is_relative_to(SOURCE)
+    ]
+
+
+def printed(first: str) -> list[str]:
+    """The calls that the map prints in the block that begins with this one."""
+    found = re.search(rf"```text\n({re.escape(first)} .*?)\n```", TEXT, re.DOTALL)
+    assert found is not None, first
+    return [line.split()[0] for line in found[1].splitlines()]
+
+
+def traced(patch: pytest.MonkeyPatch, module: object, name: str) -> list[list[str]]:
+    """Collects the calls that lead to a function, each time that it is called."""
+    found: list[list[str]] = []
+    function = getattr(module, name)
+
+    def watched(*given: object, **named: object) -> object:
+        found.append(stack())
+        return function(*given, **named)
+
+    patch.setattr(module, name, watched)
+    return found
+
+
+def test_the_map_follows_a_top_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROWDTALLY_CACHE", "")  # else estimates are found, not made
+    found = traced(monkeypatch, tables, "column")
+    ct.load(stored("hpa")).top(3)
+    assert found[0] == printed("reader/release.top")
+
+
+def test_the_map_follows_a_served_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving([ct.load(stored("hpa"))]) as server:
+        server.until_ready()
+        found = traced(monkeypatch, top, "_of_table")
+        assert server.ask("/r/hpa/top.json").status == 200
+    assert found[0] == printed("web/server._work")
+
+
+def test_the_map_is_short() -> None:
+    assert len(TEXT.split()) <= 1_200
+
+
 def test_every_folder_and_file_it_names_exists() -> None:
     named = set(re.findall(r"`((?:src|tests|docs|bench|research)/[\w./-]+)`", TEXT))
     assert len(named) > 10
@@ -69,7 +123,6 @@ def test_every_package_is_on_the_map() -> None:
 # ---- what each folder says of itself -------------------------------------------------------------
 
 
-SOURCE = ROOT / "src" / "crowdtally"
 FOLDERS = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
 
 
@@ -109,8 +162,7 @@ def lines_of(path: Path) -> tuple[int, int]:
 
 def test_the_house_does_not_grow(capsys: pytest.CaptureFixture[str]) -> None:
     """How many modules and lines there are: lower these figures when you can."""
-    source = ROOT / "src" / "crowdtally"
-    paths = {str(path.relative_to(source)): path for path in source.rglob("*.py")}
+    paths = {str(path.relative_to(SOURCE)): path for path in SOURCE.rglob("*.py")}
     lines, imports = map(sum, zip(*map(lines_of, paths.values()), strict=True))
     modules = [name for name in paths if not name.endswith("__init__.py")]
     folders = Counter(str(Path(name).parent) for name in modules)
