@@ -21,6 +21,7 @@ from crowdtally.curator.request.method import PARTS as ALL_PARTS
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.format import Published, load
+from crowdtally.format.load import counting_remarks
 from crowdtally.reader.describe import protection
 from crowdtally.reader.describe.description import Description, describe
 from kit.auto import adaptive, known_way
@@ -335,6 +336,18 @@ def test_the_steps_are_numbered_with_their_share_and_why(
     assert steps[8] == "Together they spent all of ε 4."
     assert "never by the records" in steps[-1]
     assert "at the same 90.5% of ε as 'items'" in said(plain, "steps")[5]
+
+
+def test_rows_by_norm_are_said_to_be_scaled_by_their_squares() -> None:
+    """In remarks on answers, and in the description."""
+    release = known_way("gaussian")
+    theta = release.metadata["method"]["bounds"]["items"]["bound"]
+    words = f"their row scaled down to squares that sum to at most {theta};"
+    assert any(words in one for one in counting_remarks(load(release.folder)))
+    lines = said(describe(load(release.folder)), "protection")
+    assert any(
+        line.endswith(f"until their squares sum to it: 'items' to {theta}.") for line in lines
+    )
 
 
 def test_steps_in_rho_say_where_it_came_from(folder: Path) -> None:

@@ -185,6 +185,7 @@ class Keeping:
         return floor(self.threshold) if self.samples and self.threshold else self.cut - 1
 
 
+_LENGTHS = {"l1": "a sum of", "l2": "a norm of", "squares": "squares that sum to"}
 NOISE_ONLY = "noise intervals cover the noise only, not what this leaves out"
 
 
@@ -202,6 +203,8 @@ class Counted:
     each user is counted at most once in a cell, and their row scaled down to a sum of at most 7
     >>> print(Counted("users", 7, scaled=True, norm="l2").words())
     each user is counted at most once in a cell, and their row scaled down to a norm of at most 7
+    >>> print(Counted("users", 7, scaled=True, norm="squares").words()[49:])
+    their row scaled down to squares that sum to at most 7
     """
 
     what: What
@@ -222,7 +225,8 @@ class Counted:
     uncapped: bool = False
     """Whether rows are scaled without a cap on how often a user counts in one cell."""
     norm: str = "l1"
-    """Whether rows are scaled to a sum or, with ``l2``, to a Euclidean norm."""
+    """Whether rows are scaled to a sum or, with ``l2``, to a Euclidean norm; ``squares``: to one
+    whose square is the bound."""
     stated: int | None = None
     """L, where rows have no id and the publisher states that nobody has more of them."""
     at_most: bool = False
@@ -254,17 +258,17 @@ class Counted:
         return "each row is counted once, as a person of its own"
 
     def _scaled(self) -> str:
-        length = "norm" if self.norm == "l2" else "sum"
+        length = _LENGTHS[self.norm]
         if self.uncapped:
             return (
-                f"all records of each user are counted, and a user's row scaled down to a {length} "
-                f"of at most {self.bound}"
+                f"all records of each user are counted, and a user's row scaled down to {length} "
+                f"at most {self.bound}"
             )
         often = "once" if self.cap == 1 else f"{self.cap} times"
         times = "" if self.scaling == 1 else f", then multiplied by {show(self.scaling)}"
         return (
-            f"each user is counted at most {often} in a cell, and their row scaled down to a "
-            f"{length} of at most {self.bound}{times}"
+            f"each user is counted at most {often} in a cell, and their row scaled down to "
+            f"{length} at most {self.bound}{times}"
         )
 
     def _sampled(self) -> str:

@@ -209,7 +209,7 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
         quantity=None if published.records.quantity is None else published.records.most,
-        norm=published.method.norm,
+        norm="squares" if auto is not None and auto.by_norm(table) else method.norm,
     )
 
 
