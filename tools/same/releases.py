@@ -161,6 +161,8 @@ _AUTO = (
     Asked("one sex", f"{_ITEM} --context sex --values sex=f,m "
           "--method auto:context-per-user=sex", epsilon="6", quick=True),
     Asked("without repeats", f"{_ITEM} --method auto:repeats=no"),
+    Asked("by norm", f"{_BOTH} --method auto:repeats=no --delta 1e-6 --noise gaussian",
+          epsilon="4", quick=True),
     Asked("top", f"{_ITEM} --top 3", quick=True),
     Asked("top in contexts", f"{_BOTH} --top 2", epsilon="4"),
     Asked("top in contexts of users",
