@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.bounding.scaling import GRID, DPSense
 from crowdtally.curator.counting.count import Reading, count
 from crowdtally.curator.method import method_of
 from crowdtally.curator.request.request import make_request
@@ -63,6 +63,15 @@ def test_each_table_is_scaled_by_its_own_rows() -> None:
         by_edge = [min(own.count(cell), CAP) for cell in product(range(2), DAYS)]
         assert of_items.tolist() == scaled(by_item)
         assert of_edges.tolist() == scaled(by_edge)
+
+
+def test_the_bound_in_l2_is_that_of_the_norm() -> None:
+    """A row of ones that is scaled to a sum of θ is shorter; one that is scaled to a norm is θ."""
+    for cap in (1, CAP):
+        rule = DPSense(9, cap=cap, norm="l2")
+        assert rule.l2_squared("users") == (9 * GRID) ** 2
+    assert DPSense(9, cap=1).l2_squared("users") == 9 * GRID**2
+    assert DPSense(9, cap=CAP).l2_squared("users") == (9 * GRID) ** 2
 
 
 # ---- ``--top K``: what is counted, on all neighbours of tiny databases: each cell by 0 or 1 ------
