@@ -375,6 +375,7 @@ def test_a_summary_is_brought_to_all_records(measured: bool):
     weak = estimate_auto(replace(facts, lengths=WEAK))
     assert weak.items.mean[:50].mean() == pytest.approx(kept * 900, rel=0.05)
     assert not weak.items.calibrated
+    assert weak.total.mean == pytest.approx(weak.items.mean.sum())
     assert weak.total.high >= WEAK.records
 
 
