@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
@@ -143,10 +143,10 @@ class Recorded:
     """What a message calls it."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, one.name)
-            if one.type == "str" or (one.type == "str | None" and value is not None):
-                words(value, f"the {one.name} of {self.called}")
+        for name, kind in _kinds(type(self)):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            if kind == "str" or (kind == "str | None" and value is not None):
+                words(value, f"the {name} of {self.called}")
 
     def fields(self) -> dict[str, Json]:
         return {name: _written(value) for name, value in vars(self).items()}
@@ -155,10 +155,16 @@ class Recorded:
     def read(cls, recorded: Any) -> Self:
         """What ``fields`` wrote; a ``KeyError`` where a field is missing."""
         values = {}
-        for one in fields(cls):  # type: ignore[arg-type]
-            value, reader = recorded[one.name], _READERS.get(str(one.type))
-            values[one.name] = value if reader is None else reader(value)
+        for name, kind in _kinds(cls):  # type: ignore[arg-type]
+            value, reader = recorded[name], _READERS.get(kind)
+            values[name] = value if reader is None else reader(value)
         return cls(**values)
+
+
+@cache  # a ledger has many entries, of few types
+def _kinds(recorded: type) -> tuple[tuple[str, str], ...]:
+    """Each field of a type, with its annotation."""
+    return tuple((one.name, str(one.type)) for one in fields(recorded))
 
 
 def _written(value: Any) -> Json:
